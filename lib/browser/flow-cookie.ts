@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { FLOW_TTL_MS } from '../elicitation/flows.js'
+import type { Cookies } from './cookies.js'
+
+const NAME = 'mcp-connect-flow-'
+const MOST = 5
+
+/** One cookie per flow: it shows that the authorization response comes to the browser that pressed the button. */
+export interface FlowCookies {
+  write (request: FastifyRequest, reply: FastifyReply, state: string, value: string): void
+  read (request: FastifyRequest, state: string): string | undefined
+  clear (reply: FastifyReply, state: string): void
+}
+
+export function createFlowCookies (cookies: Cookies): FlowCookies {
+  const nameOf = (state: string): string => NAME + createHash('sha256').update(state).digest('hex').slice(0, 16)
+  return {
+    write (request, reply, state, value) {
+      const old = cookies.names(request, NAME)
+      for (const name of old.slice(0, Math.max(0, old.length - MOST + 1))) cookies.write(reply, name, '', 0)
+      cookies.write(reply, nameOf(state), value, FLOW_TTL_MS / 1000)
+    },
+    read: (request, state) => cookies.read(request, nameOf(state)),
+    clear: (reply, state) => cookies.write(reply, nameOf(state), '', 0)
+  }
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { GuardOptionsError, UnknownProviderError } from '../errors.js'
+import type { Provider } from '../types.js'
+
+/** One connection that a handler needs. */
+export interface Requirement {
+  readonly key: string
+  readonly provider: Provider
+  readonly scopes: readonly string[]
+  readonly reason: string | undefined
+}
+
+const optionsSchema = z.strictObject({
+  scopes: z.array(z.string().min(1)).optional(),
+  reason: z.string().min(1).max(200)
+    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not hold control or formatting characters')
+    .refine(text => !text.includes('://'), 'must not hold a URL: clients show it as text').optional()
+})
+
+type Handler = (...args: any[]) => unknown
+
+/**
+ * Reads the arguments of `requireConnection`, in any of their forms, at the time of wrapping.
+ * @throws FST_MCP_CONNECT_UNKNOWN_PROVIDER, FST_MCP_CONNECT_GUARD_OPTIONS
+ */
+export function parseRequirements (providers: ReadonlyMap<string, Provider>, args: readonly unknown[]):
+{ readonly requirements: readonly Requirement[], readonly single: boolean, readonly handler: Handler } {
+  const [wanted] = args
+  const [options, handler] = args.length > 2 ? [args[1], args[2]] : [{}, args[1]]
+  const single = typeof wanted === 'string'
+  const keys: unknown = single ? [wanted] : wanted
+  if (!Array.isArray(keys) || keys.length === 0) throw new GuardOptionsError('the first argument must be a provider or a list of providers')
+  if (typeof handler !== 'function') throw new GuardOptionsError('the last argument must be the handler')
+  const byKey: Record<string, unknown> = single ? { [wanted]: options } : options as Record<string, unknown>
+  const stray = Object.keys(byKey).find(key => !keys.includes(key))
+  if (stray !== undefined) throw new GuardOptionsError(`options for "${stray}", which is not among the required providers`)
+  const requirements = keys.map(key => {
+    const provider = providers.get(key)
+    if (provider === undefined) throw new UnknownProviderError(String(key), [...providers.keys()].join(', '))
+    const result = optionsSchema.safeParse(byKey[key] ?? {})
+    if (!result.success) throw new GuardOptionsError(`${key}: ${z.prettifyError(result.error)}`)
+    const { scopes = [], reason } = result.data
+    return { key, provider, scopes: [...new Set([...provider.scopes, ...scopes])], reason }
+  })
+  return { requirements, single, handler: handler as Handler }
+}

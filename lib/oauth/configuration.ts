@@ -1,0 +1,83 @@
+import * as client from 'openid-client'
+import { ProviderUnavailableError } from '../errors.js'
+import { allowLoopbackHttp, isSecure } from '../loopback.js'
+import type { Provider } from '../types.js'
+import { failureReason } from './failure.js'
+import { createOutboundFetch } from './outbound.js'
+
+/** openid-client's view of one provider: the authorization server's metadata and our registration there. */
+export type Configuration = client.Configuration
+
+/** Where metadata may stand, in this order; the second is asked only where the first does not exist. */
+const ALGORITHMS = ['oidc', 'oauth2'] as const
+const MAX_AGE_MS = 60 * 60_000
+const TIMEOUT_SECONDS = 10
+
+/**
+ * Gives the configuration of a provider; pinned endpoints are taken as they are, others are discovered
+ * (RFC 8414, OpenID Connect Discovery) when first needed, and again after an hour.
+ * @throws FST_MCP_CONNECT_PROVIDER_UNAVAILABLE when the metadata cannot be had or is not usable
+ */
+export function createConfigurations (): (provider: Provider) => Promise<Configuration> {
+  const cache = new Map<Provider, { configuration: Promise<Configuration>, expiresAt: number }>()
+  return provider => {
+    const cached = cache.get(provider)
+    if (cached !== undefined && cached.expiresAt > Date.now()) return cached.configuration
+    const configuration = configure(provider)
+    cache.set(provider, { configuration, expiresAt: Date.now() + MAX_AGE_MS })
+    configuration.catch(() => cache.delete(provider))
+    return configuration
+  }
+}
+
+async function configure (provider: Provider): Promise<Configuration> {
+  const configuration = provider.endpoints === undefined
+    ? await discover(provider)
+    : pin(provider, provider.endpoints)
+  configuration.timeout = TIMEOUT_SECONDS
+  const { authorization_endpoint: authorization, token_endpoint: token } = configuration.serverMetadata()
+  const loopbackHttp = provider[allowLoopbackHttp] === true
+  const usable = [authorization, token].every(url => url !== undefined && URL.canParse(url) && isSecure(new URL(url), loopbackHttp))
+  if (!usable) throw new ProviderUnavailableError('endpoints')
+  return configuration
+}
+
+function pin (provider: Provider, { authorization, token }: NonNullable<Provider['endpoints']>): Configuration {
+  const metadata = { issuer: provider.issuer, authorization_endpoint: authorization, token_endpoint: token }
+  const configuration = new client.Configuration(metadata, provider.clientId, undefined, authentication(provider))
+  configuration[client.customFetch] = createOutboundFetch(provider[allowLoopbackHttp] === true)
+  if (provider[allowLoopbackHttp] === true) client.allowInsecureRequests(configuration)
+  return configuration
+}
+
+async function discover (provider: Provider): Promise<Configuration> {
+  const fetch = createOutboundFetch(provider[allowLoopbackHttp] === true)
+  for (const algorithm of ALGORITHMS) {
+    let exists = true
+    try {
+      const configuration = await client.discovery(new URL(provider.issuer), provider.clientId, undefined, authentication(provider), {
+        algorithm,
+        timeout: TIMEOUT_SECONDS,
+        execute: provider[allowLoopbackHttp] === true ? [client.allowInsecureRequests] : [],
+        [client.customFetch]: async (url, init) => {
+          const response = await fetch(url, init as RequestInit)
+          exists = response.status !== 404
+          return response
+        }
+      })
+      // A server that does not name S256 may ignore the challenge: the code would not be bound to this flow (RFC 9700 section 2.1.1).
+      if (!configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderUnavailableError('no_s256')
+      configuration[client.customFetch] = fetch
+      return configuration
+    } catch (error) {
+      if (!exists) continue
+      throw error instanceof ProviderUnavailableError ? error : new ProviderUnavailableError(failureReason(error))
+    }
+  }
+  throw new ProviderUnavailableError('no_metadata')
+}
+
+function authentication ({ clientSecret, clientAuthentication }: Provider): client.ClientAuth {
+  if (clientSecret === undefined) return client.None()
+  return clientAuthentication === 'client_secret_post' ? client.ClientSecretPost(clientSecret) : client.ClientSecretBasic(clientSecret)
+}

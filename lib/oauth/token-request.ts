@@ -1,0 +1,39 @@
+import * as client from 'openid-client'
+import { ExchangeFailedError } from '../errors.js'
+import type { Grant, Provider } from '../types.js'
+import type { Configuration } from './configuration.js'
+import { failureReason } from './failure.js'
+
+export interface CodeExchange {
+  /** The redirection endpoint with the query of the authorization response. */
+  readonly response: URL
+  readonly state: string
+  readonly codeVerifier: string
+  readonly nonce?: string
+  /** Scopes that were asked for. */
+  readonly scopes: readonly string[]
+}
+
+/**
+ * Redeems the authorization code (RFC 6749 section 4.1.3).
+ * @throws FST_MCP_CONNECT_EXCHANGE_FAILED whatever went wrong; the library's own errors hold codes and tokens, and stay here
+ */
+export async function exchangeCode (configuration: Configuration, provider: Provider, exchange: CodeExchange): Promise<Grant> {
+  try {
+    const tokens = await client.authorizationCodeGrant(configuration, exchange.response, {
+      pkceCodeVerifier: exchange.codeVerifier,
+      expectedState: exchange.state,
+      ...exchange.nonce !== undefined && { expectedNonce: exchange.nonce, idTokenExpected: true }
+    }, provider.resource === undefined ? {} : { resource: provider.resource })
+    if (tokens.token_type !== 'bearer') throw new ExchangeFailedError('token_type')
+    return {
+      accessToken: tokens.access_token,
+      requestedScopes: exchange.scopes,
+      scopes: tokens.scope === undefined ? exchange.scopes : tokens.scope.split(provider.scopeSeparator).filter(scope => scope !== ''),
+      ...tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token },
+      ...tokens.expires_in !== undefined && { expiresAt: Date.now() + tokens.expires_in * 1000 }
+    }
+  } catch (error) {
+    throw error instanceof ExchangeFailedError ? error : new ExchangeFailedError(failureReason(error))
+  }
+}

@@ -65,7 +65,7 @@ export function callbackHandler (services: BrowserServices): (request: FastifyRe
     await services.completion.announce(elicitation)
   }
 
-  return async (request, reply) => {
+  async function handle (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { provider: key } = request.params as { provider: string }
     const provider = services.providers.get(key)
     if (provider === undefined) throw new NotFoundError()
@@ -74,9 +74,18 @@ export function callbackHandler (services: BrowserServices): (request: FastifyRe
     try {
       await finish(request, provider, state, flow, principal)
     } catch (error) {
-      return sendOutcome(services, error as FastifyError, request, reply, { label: 'Start again', url: urls.elicitation(flow.elicitationId) })
+      const retryUrl = urls.elicitation(flow.elicitationId)
+      return sendOutcome(services, error as FastifyError, request, reply, { retryUrl, comesBack: false })
     }
     services.flowCookies.clear(reply, state)
     return reply.redirect(urls.elicitation(flow.elicitationId, 'done'), 303)
+  }
+
+  return async (request, reply) => {
+    try {
+      return await handle(request, reply)
+    } catch (error) {
+      return sendOutcome(services, error as FastifyError, request, reply, { comesBack: false })
+    }
   }
 }

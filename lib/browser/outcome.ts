@@ -3,32 +3,30 @@ import { shortCode } from '../errors.js'
 import { outcomePage } from './pages/outcome.js'
 import type { BrowserServices } from './services.js'
 
-/** Where a page without success leads on to. */
-export interface Next {
-  readonly label: string
-  readonly url: string
+interface Way {
+  /** The page that a retry begins at. @default the connections page */
+  readonly retryUrl?: string
+  /** Whether the address can be opened again after signing in. An authorization response cannot: its query holds the code. */
+  readonly comesBack: boolean
 }
 
 /**
  * Ends a request without success. The page and the log say what the error's code stands for, and nothing of what was
- * sent. A visitor who is not signed in and opened a page is taken to the host's sign-in, and back.
+ * sent. A visitor who opened a page without being signed in is taken to the host's sign-in, and back.
  */
-export function sendOutcome ({ urls, signInUrl }: BrowserServices, error: FastifyError, request: FastifyRequest, reply: FastifyReply, next?: Next): FastifyReply {
+export function sendOutcome ({ urls, signInUrl }: BrowserServices, error: FastifyError, request: FastifyRequest, reply: FastifyReply,
+  { retryUrl, comesBack }: Way): FastifyReply {
   const status = error.statusCode ?? 500
   const code = shortCode(error)
   if (status < 500) request.log.info({ code: error.code }, 'mcp-connect: refused')
   else if (code !== '') request.log.error({ code: error.code }, `mcp-connect: ${error.message}`)
   else request.log.error({ err: error }, 'mcp-connect: failed')
 
-  if (code !== 'SIGN_IN_REQUIRED') return send(next ?? { label: 'Your connections', url: urls.connections })
-  // An authorization response is not parked: its query holds the code.
-  const comesBack = request.method === 'GET' && Object.keys(request.query as object).length === 0
-  const returnTo = comesBack ? urls.path(request.url) : new URL(urls.connections).pathname
-  const signIn = signInUrl(returnTo)
+  const path = new URL(request.url, urls.origin).pathname
+  const signIn = code === 'SIGN_IN_REQUIRED' ? signInUrl(comesBack ? urls.path(path) : new URL(urls.connections).pathname) : null
   if (signIn !== null && comesBack) return reply.redirect(signIn, 303)
-  return send(signIn === null ? { label: 'Your connections', url: urls.connections } : { label: 'Sign in', url: signIn })
-
-  function send (to: Next): FastifyReply {
-    return reply.code(status).send(outcomePage({ code, status, next: to }))
-  }
+  const next = signIn !== null
+    ? { label: 'Sign in', url: signIn }
+    : retryUrl !== undefined ? { label: 'Start again', url: retryUrl } : { label: 'Your connections', url: urls.connections }
+  return reply.code(status).send(outcomePage({ code, status, next }))
 }

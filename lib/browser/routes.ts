@@ -19,8 +19,8 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(headers).type('text/html; charset=utf-8')
   })
-  app.setErrorHandler<FastifyError>((error, request, reply) => sendOutcome(services, error, request, reply))
-  app.setNotFoundHandler((request, reply) => sendOutcome(services, new NotFoundError(), request, reply))
+  app.setErrorHandler<FastifyError>((error, request, reply) => sendOutcome(services, error, request, reply, { comesBack: request.method === 'GET' }))
+  app.setNotFoundHandler((request, reply) => sendOutcome(services, new NotFoundError(), request, reply, { comesBack: false }))
 
   const route = (method: 'GET' | 'POST', url: string, handler: RouteHandlerMethod): void => {
     app.route({ method, url, handler, exposeHeadRoute: false })

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { STYLE } from './pages/layout.js'
 
+export const HTML = 'text/html; charset=utf-8'
+
 const styleHash = createHash('sha256').update(STYLE).digest('base64')
 
 /** The headers of every answer, whatever its status. */

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { shortCode } from '../errors.js'
+import { HTML } from './headers.js'
 import { outcomePage } from './pages/outcome.js'
 import type { BrowserServices } from './services.js'
 
@@ -28,5 +29,6 @@ export function sendOutcome ({ urls, signInUrl }: BrowserServices, error: Fastif
   const next = signIn !== null
     ? { label: 'Sign in', url: signIn }
     : retryUrl !== undefined ? { label: 'Start again', url: retryUrl } : { label: 'Your connections', url: urls.connections }
-  return reply.code(status).send(outcomePage({ code, status, next }))
+  // Fastify takes the content type back before it calls an error handler.
+  return reply.code(status).type(HTML).send(outcomePage({ code, status, next }))
 }

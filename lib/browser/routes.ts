@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, HTTPMethods, RouteHandlerMethod } f
 import { MethodNotAllowedError, NotFoundError } from '../errors.js'
 import { callbackHandler } from './callback.js'
 import { connectionsHandlers } from './connections-page.js'
-import { securityHeaders } from './headers.js'
+import { HTML, securityHeaders } from './headers.js'
 import { interactionHandlers } from './interaction.js'
 import { sendOutcome } from './outcome.js'
 import type { BrowserServices } from './services.js'
@@ -17,7 +17,7 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   app.removeAllContentTypeParsers()
   await app.register(formbody, { bodyLimit: BODY_LIMIT })
   app.addHook('onRequest', async (_request, reply) => {
-    reply.headers(headers).type('text/html; charset=utf-8')
+    reply.headers(headers).type(HTML)
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => sendOutcome(services, error, request, reply, { comesBack: request.method === 'GET' }))
   app.setNotFoundHandler((request, reply) => sendOutcome(services, new NotFoundError(), request, reply, { comesBack: false }))

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { signInClient } from './client-sign-in.js'
+import { describe, HttpBrowser } from './http-browser.js'
+import { acmeCustomers, demoPassword, employees } from './people.js'
+import type { Demo } from './start.js'
+import { connectTerminalClient, type TerminalClient, type UrlRequest } from './terminal-client.js'
+import { visit } from './visitor.js'
+
+export interface StoryOptions {
+  /** Do the clicks over HTTP, or wait for a person with a browser. */
+  readonly auto: boolean
+  /** Ends the story early. */
+  readonly signal: AbortSignal
+  /** Takes one line. */
+  readonly say: (line: string) => void
+}
+
+const clickingTimeoutMs = 10 * 60 * 1000
+
+/** Tells the main path, step by step, while it happens. */
+export async function tellStory (demo: Demo, { auto, signal, say }: StoryOptions): Promise<void> {
+  let number = 0
+  const step = (line: string) => { say(`\n${number += 1}. ${line}`) }
+  const detail = (line: string) => { say(`   ${line.replaceAll('\n', '\n   ')}`) }
+  const [alice] = employees
+  const [acmeAlice] = acmeCustomers
+  if (alice == null || acmeAlice == null) throw new Error('nobody has an account')
+
+  step('Everything runs, on loopback only.')
+  detail(`MCP endpoint          ${demo.mcpUrl}`)
+  detail(`Authorization server  ${demo.authorizationServer.issuer}  (Example Corp: whose users call tools)`)
+  detail(`Acme                  ${demo.acme.issuer}  (the third party), API at ${demo.acme.apiOrigin}`)
+
+  step(`The MCP client signs in as ${alice.login}: authorization code with PKCE, clicked through over HTTP without a browser.`)
+  const tokens = await signInClient({ mcpUrl: demo.mcpUrl, ...demo.client, login: alice.login })
+  detail('It now has an access token for the MCP endpoint. The token is for this endpoint alone; Acme would not take it.')
+
+  const client = await connectTerminalClient({ mcpUrl: demo.mcpUrl, accessToken: tokens.accessToken })
+  try {
+    step('The client opens an MCP session and says that it can show links (capability elicitation.url).')
+    detail(`Tools: ${(await client.toolNames()).join(', ')}`)
+
+    step('It calls list-issues. Alice has not connected Acme, so the guard answers instead of the tool.')
+    const request = await expectLink(client, detail)
+    detail(`Message: ${request.message}`)
+    detail(`Link:    ${request.url}`)
+
+    step(auto
+      ? 'Alice opens the link. This run clicks for her, over HTTP with cookies.'
+      : 'Open the link in a browser. The client waits for the server to say that it is done.')
+    const completed = client.completed(request.elicitationId, { signal, timeoutMs: clickingTimeoutMs })
+    completed.catch(() => {})
+    if (auto) {
+      await click(request.url, alice.login, acmeAlice.login, detail)
+    } else {
+      detail(`At Example Corp (the app) sign in as: ${alice.login}, password: ${demoPassword}`)
+      detail(`At Acme sign in as: ${acmeAlice.login} (no password), then allow.`)
+      detail('Or sign in at Example Corp as bob, to see that a link works for nobody but the one who asked.')
+    }
+    await completed
+    detail('Notification: notifications/elicitation/complete, with the id of this elicitation.')
+
+    step('The client calls list-issues again.')
+    detail(`Result: ${await expectResult(client, 'list-issues', { state: 'open' })}`)
+
+    step('It calls count-issues, another tool that needs Acme. The connection is there already.')
+    detail(`Result: ${await expectResult(client, 'count-issues')}`)
+  } finally {
+    await client.close()
+  }
+  step('The client has ended its MCP session.')
+  if (auto) return
+  step('The servers stay up, so that you can look around. Ctrl-C ends them.')
+  detail(`Your connections: ${demo.app.mcpConnect.connectionsUrl}`)
+  await interruption(signal)
+}
+
+/** Waits for Ctrl-C. The servers keep the process alive meanwhile. */
+async function interruption (signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await once(signal, 'abort')
+}
+
+async function expectLink (client: TerminalClient, detail: (line: string) => void): Promise<UrlRequest> {
+  const answer = await client.callTool('list-issues', { state: 'open' })
+  if (answer.kind === 'result') throw new Error(`list-issues answered without a connection: ${answer.text}`)
+  detail('The JSON-RPC error, as it came over the wire:')
+  detail(JSON.stringify(answer.wire, null, 2))
+  const [request] = answer.requests
+  if (request == null) throw new Error('the error names no elicitation')
+  return request
+}
+
+async function click (url: string, login: string, acmeLogin: string, detail: (line: string) => void): Promise<void> {
+  const last = await visit(new HttpBrowser(), url, {
+    login,
+    password: demoPassword,
+    acmeLogin,
+    onPage: (page, what) => { detail(`${page.url.host}  ${page.title}: ${what}`) }
+  })
+  detail(`${last.url.host}  ${last.title}`)
+  if (last.status !== 200 || !last.url.pathname.endsWith('/done')) throw new Error(`the clicks ended on the page ${describe(last)}`)
+}
+
+async function expectResult (client: TerminalClient, tool: string, args?: Record<string, unknown>): Promise<string> {
+  const answer = await client.callTool(tool, args)
+  if (answer.kind === 'url') throw new Error(`${tool} asked for a connection again`)
+  if (answer.isError) throw new Error(`${tool} failed: ${answer.text}`)
+  return answer.text
+}

@@ -1,0 +1,98 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  ElicitationCompleteNotificationSchema, isJSONRPCErrorResponse, UrlElicitationRequiredError,
+  type JSONRPCErrorResponse
+} from '@modelcontextprotocol/sdk/types.js'
+
+export interface TerminalClientOptions {
+  readonly mcpUrl: string
+  /** Asked before each request. */
+  readonly accessToken: () => Promise<string>
+}
+
+/** What a tool asks the person to do in a browser. */
+export interface UrlRequest {
+  readonly elicitationId: string
+  readonly url: string
+  readonly message: string
+}
+
+/** A tool's result; or what stands before it, with the JSON-RPC error as it came over the wire. */
+export type ToolAnswer =
+  | { readonly kind: 'result', readonly text: string, readonly isError: boolean }
+  | { readonly kind: 'url', readonly requests: readonly UrlRequest[], readonly wire: JSONRPCErrorResponse['error'] | undefined }
+
+export interface TerminalClient {
+  readonly client: Client
+  /** Names of the tools that the server offers. */
+  toolNames (): Promise<string[]>
+  callTool (name: string, args?: Record<string, unknown>): Promise<ToolAnswer>
+  /** Waits for `notifications/elicitation/complete`; it may have come already. */
+  completed (elicitationId: string, limits: { readonly timeoutMs: number, readonly signal?: AbortSignal }): Promise<void>
+  close (): Promise<void>
+}
+
+/** An MCP client that can show a link: it declares URL-mode elicitation and listens for completion. */
+export async function connectTerminalClient ({ mcpUrl, accessToken }: TerminalClientOptions): Promise<TerminalClient> {
+  const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), {
+    fetch: async (url, init) => {
+      const headers = new Headers(init?.headers)
+      headers.set('authorization', `Bearer ${await accessToken()}`)
+      return await fetch(url, { ...init, headers })
+    }
+  })
+  let lastError: JSONRPCErrorResponse['error'] | undefined
+  transport.onmessage = message => {
+    if (isJSONRPCErrorResponse(message)) lastError = message.error
+  }
+
+  const client = new Client({ name: 'terminal-client', version: '1.0.0' }, { capabilities: { elicitation: { url: {} } } })
+  const complete = new Set<string>()
+  const waiting = new Map<string, () => void>()
+  client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params: { elicitationId } }) => {
+    complete.add(elicitationId)
+    waiting.get(elicitationId)?.()
+  })
+  await client.connect(transport)
+
+  return {
+    client,
+    async toolNames () {
+      const { tools } = await client.listTools()
+      return tools.map(({ name }) => name)
+    },
+    async callTool (name, args = {}) {
+      try {
+        const { content, isError } = await client.callTool({ name, arguments: args })
+        const text = (content as Array<{ text?: string }>).map(part => part.text ?? '').join('\n')
+        return { kind: 'result', text, isError: isError === true }
+      } catch (error) {
+        if (!(error instanceof UrlElicitationRequiredError)) throw error
+        return { kind: 'url', requests: error.elicitations, wire: lastError }
+      }
+    },
+    async completed (elicitationId, { timeoutMs, signal }) {
+      if (complete.has(elicitationId)) return
+      let timer: NodeJS.Timeout | undefined
+      let stop = () => {}
+      try {
+        await new Promise<void>((resolve, reject) => {
+          stop = () => { reject(signal?.reason) }
+          waiting.set(elicitationId, resolve)
+          timer = setTimeout(() => { reject(new Error('nobody finished what the link is for in time')) }, timeoutMs)
+          signal?.addEventListener('abort', stop)
+          if (signal?.aborted === true) stop()
+        })
+      } finally {
+        waiting.delete(elicitationId)
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', stop)
+      }
+    },
+    async close () {
+      await transport.terminateSession().catch(() => {})
+      await client.close()
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import t, { type Test } from 'tap'
+import { FLOW_TTL_MS } from '../../lib/elicitation/flows.js'
+import { authorizationUrl, title } from '../fixtures/browser.js'
+import { advance } from '../fixtures/clock.js'
+import { A, startServer, type TestServer } from '../fixtures/server.js'
+
+/** Sends an altered authorization response, and shows that it did nothing and that the true one still works. */
+async function refuse (t: Test, server: TestServer, alter: (callback: URL) => void, status: number): Promise<string> {
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const altered = new URL(callback)
+  alter(altered)
+  const vault = await server.vaultRows()
+  const { tokenRequests } = server.acme
+  const answer = await browser.get(altered.href)
+  t.equal(answer.statusCode, status)
+  t.equal(server.acme.tokenRequests, tokenRequests, 'no token request')
+  t.equal(await server.vaultRows(), vault, 'the vault is as it was')
+  t.strictSame(session.completed, [], 'nobody is told that it is complete')
+  t.equal(answer.headers['x-frame-options'], 'DENY')
+  t.equal((await browser.get(callback.href)).statusCode, 303, 'the true response still works')
+  return title(answer)
+}
+
+t.test('STA-01 no state', async t => {
+  await refuse(t, await startServer(t), url => url.searchParams.delete('state'), 400)
+})
+
+t.test('STA-02 unknown state', async t => {
+  await refuse(t, await startServer(t), url => url.searchParams.set('state', 'x'.repeat(43)), 400)
+})
+
+t.test('STA-03 one bit of the state flipped', async t => {
+  await refuse(t, await startServer(t), url => {
+    const bytes = Buffer.from(url.searchParams.get('state')!, 'base64url')
+    bytes[7]! ^= 1
+    url.searchParams.set('state', bytes.toString('base64url'))
+  }, 400)
+})
+
+t.test('STA-04 the authorization response comes too late', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  advance(t, FLOW_TTL_MS + 1000)
+  const answer = await browser.get(callback.href)
+  t.equal(answer.statusCode, 410)
+  t.equal(title(answer), 'The time is over')
+  t.equal(server.acme.tokenRequests, 0)
+})
+
+t.test('STA-04 the link itself is opened, or started, too late', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const page = await browser.get(url)
+  t.equal(page.statusCode, 200)
+  advance(t, 15 * 60_000 + 1000)
+  t.equal((await browser.get(url)).statusCode, 410)
+  await t.rejects(browser.press(url, '/start'), /The time is over/)
+})
+
+t.test('STA-05 REC-06 the same authorization response again', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const cookies = [...browser.cookies]
+  t.equal((await browser.get(callback.href)).statusCode, 303)
+  const vault = await server.vaultRows()
+  for (const [name, value] of cookies) browser.cookies.set(name, value)
+  const again = await browser.get(callback.href)
+  t.equal(again.statusCode, 409)
+  t.equal(title(again), 'This is finished')
+  t.equal(server.acme.tokenRequests, 1)
+  t.equal(await server.vaultRows(), vault)
+  await session.client.ping()
+  t.equal(session.completed.length, 1)
+})
+
+t.test('REC-06 two authorization responses at once: one token request', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => browser.get(callback.href)))
+  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [303, ...Array<number>(19).fill(409)])
+  t.equal(server.acme.tokenRequests, 1)
+})
+
+t.test('STA-07 a state made for one provider comes to the redirection endpoint of another', async t => {
+  await refuse(t, await startServer(t), url => { url.pathname = '/connect/callback/other' }, 400)
+})
+
+t.test('STA-07 there is no redirection endpoint of an unknown provider', async t => {
+  await refuse(t, await startServer(t), url => { url.pathname = '/connect/callback/nobody' }, 404)
+})
+
+t.test('STA-08 before consent there are no flow and no flow cookie', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const puts: string[] = []
+  const { put } = server.store.state
+  t.intercept(server.store.state, 'put', { value: async (...args: Parameters<typeof put>) => { puts.push(args[0]); return await put(...args) } })
+  const browser = server.browser(A)
+  await browser.get(url)
+  t.strictSame(puts, [])
+  t.notOk([...browser.cookies.keys()].some(name => name.includes('flow')))
+  await browser.press(url, '/start')
+  t.equal(puts.length, 1)
+  t.match(puts[0], /^flow:[0-9a-f]{64}$/, 'and the row does not tell the state')
+})
+
+t.test('STA-09 states are 256 random bits', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const states = new Set<string>()
+  const ones = new Array<number>(256).fill(0)
+  const count = 300
+  for (let i = 0; i < count; i++) {
+    const state = authorizationUrl(await browser.press(url, '/start')).searchParams.get('state')!
+    t.match(state, /^[\w-]{43}$/)
+    states.add(state)
+    const bytes = Buffer.from(state, 'base64url')
+    for (let bit = 0; bit < 256; bit++) ones[bit]! += (bytes[bit >> 3]! >> (bit & 7)) & 1
+  }
+  t.equal(states.size, count)
+  // Five standard deviations (of 8.7) around 150 of 300.
+  t.ok(ones.every(n => n > 100 && n < 200), 'each bit is one about half of the time')
+  t.ok([...browser.cookies.keys()].filter(name => name.includes('flow')).length <= 5, 'at most five flow cookies are kept')
+})
+
+t.test('STA-12 a state of any length is refused in good order', async t => {
+  const server = await startServer(t)
+  const browser = server.browser(A)
+  for (const length of [0, 1, 42, 44, 10_000]) {
+    t.equal((await browser.get(`/connect/callback/acme?code=x&state=${'s'.repeat(length)}`)).statusCode, 400)
+  }
+  t.equal((await browser.get(`/connect/callback/acme?code=x&state=${'s'.repeat(43)}&state=${'s'.repeat(43)}`)).statusCode, 400)
+})

@@ -31,7 +31,9 @@ const baseUrl = z.string().refine(URL.canParse, 'must be an absolute URL, such a
   .refine(({ username, password, search, hash }) => username + password + search + hash === '',
     'must not have a user, a password, a query or a fragment')
 
-const key = z.string().transform((value, context) => {
+const KEYS = 'must be a list of keys, the newest first; make one with: openssl rand -base64 32'
+
+const key = z.string(KEYS).transform((value, context) => {
   const secret = parseSecret(value)
   if (typeof secret !== 'string') return secret
   context.addIssue(secret)
@@ -44,7 +46,7 @@ const schema = z.strictObject({
   name: z.string().min(1).max(100).regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not hold control or formatting characters').optional(),
   store: z.custom<Store>(isStore, 'must be a store: memoryStore(), or an object { vault, state, bus, close }'),
   vault: z.custom<TokenVault>(isVault, 'must be a vault: an object { get, put, delete, list }').optional(),
-  keys: z.tuple([key], key, 'must be a list of keys, the newest first; make one with: openssl rand -base64 32'),
+  keys: z.tuple([key], key, KEYS),
   principal: fn<(claims: Claims) => unknown>('must be a function from claims to { issuer, subject, tenant? }')
     .default(() => (claims: Claims) => ({ issuer: claims['iss'], subject: claims['sub'] })),
   browser: z.custom<BrowserIdentity>(value => hasMethods(value, ['identify']),

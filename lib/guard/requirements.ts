@@ -31,6 +31,7 @@ export function parseRequirements (providers: ReadonlyMap<string, Provider>, arg
   const keys: unknown = single ? [wanted] : wanted
   if (!Array.isArray(keys) || keys.length === 0) throw new GuardOptionsError('the first argument must be a provider or a list of providers')
   if (typeof handler !== 'function') throw new GuardOptionsError('the last argument must be the handler')
+  if (typeof options !== 'object' || options === null) throw new GuardOptionsError('the options must be an object')
   const byKey: Record<string, unknown> = single ? { [wanted]: options } : options as Record<string, unknown>
   const stray = Object.keys(byKey).find(key => !keys.includes(key))
   if (stray !== undefined) throw new GuardOptionsError(`options for "${stray}", which is not among the required providers`)

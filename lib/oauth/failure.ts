@@ -1,4 +1,5 @@
 import * as client from 'openid-client'
+import { OutboundError } from './outbound.js'
 
 /** Error codes of RFC 6749 sections 4.1.2.1 and 5.2; whatever else a server answers is its own text. */
 const REGISTERED = ['invalid_request', 'invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type',
@@ -15,7 +16,8 @@ export function registeredCode (code: string): string {
  */
 export function failureReason (error: unknown): string {
   if (error instanceof client.ResponseBodyError) return registeredCode(error.error)
-  if (error instanceof client.ClientError) return error.code ?? 'client_error'
+  if (error instanceof client.ClientError) return error.code ?? failureReason(error.cause)
+  if (error instanceof OutboundError) return error.reason
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout'
   return 'network_error'
 }

@@ -3,6 +3,13 @@ import { isSecure } from '../loopback.js'
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 64 * 1024
 
+/** A request that was not sent, or an answer that was not taken. */
+export class OutboundError extends Error {
+  constructor (readonly reason: 'not_https' | 'answer_too_large') {
+    super(reason)
+  }
+}
+
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /**
@@ -11,7 +18,7 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>
  */
 export function createOutboundFetch (loopbackHttp: boolean): Fetch {
   return async (url, init) => {
-    if (!isSecure(new URL(url), loopbackHttp)) throw new Error('an endpoint is not https')
+    if (!isSecure(new URL(url), loopbackHttp)) throw new OutboundError('not_https')
     const timeout = AbortSignal.timeout(TIMEOUT_MS)
     const signal = init.signal == null ? timeout : AbortSignal.any([init.signal, timeout])
     const response = await fetch(url, { ...init, redirect: 'manual', signal })
@@ -26,7 +33,7 @@ async function readLimited (response: Response): Promise<Buffer> {
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.length
-    if (size > MAX_BYTES) throw new Error('an answer is larger than 64 KiB')    // leaving the loop cancels the body
+    if (size > MAX_BYTES) throw new OutboundError('answer_too_large')    // leaving the loop cancels the body
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -1,0 +1,248 @@
+import { sealData, unsealData } from 'iron-session'
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { createKeyRing } from '../../lib/vault/key-ring.js'
+import { findForm, title } from '../fixtures/browser.js'
+import { A, B, startServer } from '../fixtures/server.js'
+
+t.test('BRW-01 cookies', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const page = await browser.get(url)
+  const started = await browser.press(url, '/start')
+  const lines = [page, started].flatMap(({ headers }) => headers['set-cookie'] as string[])
+  t.equal(lines.length, 2)
+  for (const line of lines) {
+    t.match(line, /^__Host-mcp-connect/)
+    t.match(line, /; Path=\/(;|$)/)
+    for (const attribute of ['Secure', 'HttpOnly', 'SameSite=Lax']) t.match(line, `; ${attribute}`)
+    t.notMatch(line, 'Domain')
+  }
+  t.match(lines[1], /^__Host-mcp-connect-flow-[0-9a-f]{16}=[\w-]{43}; Max-Age=600/)
+})
+
+t.test('cookies on loopback without TLS have no __Host- prefix, since browsers would drop them', async t => {
+  const server = await startServer(t, { baseUrl: 'http://localhost:3000' })
+  const cookie = String((await server.browser(A).get('/connect')).headers['set-cookie'])
+  t.match(cookie, /^mcp-connect=/)
+  t.notMatch(cookie, 'Secure')
+})
+
+t.test('BRW-03 HEAD moves nothing', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  t.equal((await browser.get(url, {}, 'HEAD')).statusCode, 405)
+  const callback = await server.untilCallback(browser, url)
+  t.equal((await browser.get(callback.href, {}, 'HEAD')).statusCode, 405)
+  t.equal(server.acme.tokenRequests, 0)
+  t.equal((await browser.get(callback.href)).statusCode, 303)
+})
+
+t.test('BRW-05 a link-preview robot leaves the link as it is', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  for (let i = 0; i < 3; i++) t.equal((await server.browser(null).get(url, { purpose: 'prefetch', 'sec-purpose': 'prefetch' })).statusCode, 303)
+  t.equal((await server.browser(A).get(url)).statusCode, 200)
+})
+
+t.test('BRW-06 forms sent by another site', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const pages = [[url, '/start'], [url, '/decline'], ['/connect', '/acme/connect']] as const
+  for (const [page, ending] of pages) {
+    const form = findForm(await browser.get(page), ending)
+    for (const headers of [
+      { origin: 'https://attacker.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }
+    ] as Array<Record<string, string>>) {
+      const answer = await browser.post(form.action, form.fields, headers)
+      t.equal(answer.statusCode, 403, `${ending} ${JSON.stringify(headers)}`)
+      t.equal(title(answer), 'This page was too old')
+    }
+    t.equal((await browser.post(form.action, { csrf: '' })).statusCode, 403)
+    t.equal((await browser.post(form.action, {})).statusCode, 400)
+  }
+  t.equal((await browser.get(url)).statusCode, 200, 'nothing was changed')
+})
+
+t.test('BRW-07 a token of another session, elicitation or action, or an old one', async t => {
+  const server = await startServer(t)
+  const first = await server.elicit(A)
+  const second = await server.elicit(A, { clientId: 'client-2' })
+  const browser = server.browser(A)
+  const start = findForm(await browser.get(first.url), '/start')
+  const foreign = {
+    'another session': findForm(await server.browser(A).get(first.url), '/start'),
+    'another user': findForm(await server.browser(B).get('/connect'), '/acme/connect'),
+    'another elicitation': findForm(await browser.get(second.url), '/start'),
+    'another action': findForm(await browser.get(first.url), '/decline')
+  }
+  for (const [name, { fields }] of Object.entries(foreign)) t.equal((await browser.post(start.action, fields)).statusCode, 403, name)
+  const [expiresAt, mac] = start.fields['csrf']!.split('.')
+  t.equal((await browser.post(start.action, { csrf: `${Number(expiresAt) + 1}.${mac}` })).statusCode, 403, 'a longer life')
+  t.equal((await browser.post(start.action, start.fields)).statusCode, 200)
+  t.intercept(Date, 'now', { value: () => Number(expiresAt) + 1 })
+  t.equal((await browser.post(start.action, start.fields)).statusCode, 403, 'an old one')
+})
+
+t.test('BRW-09 browsers without Origin and Sec-Fetch-Site: the token decides', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const form = findForm(await browser.get(url), '/start')
+  const bare = async (fields: Record<string, string>) => await server.app.inject({
+    method: 'POST',
+    url: new URL(form.action).pathname,
+    payload: new URLSearchParams(fields).toString(),
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-test-user': JSON.stringify(A),
+      cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    }
+  })
+  t.equal((await bare({ csrf: 'x' })).statusCode, 403)
+  t.equal((await bare({ ...form.fields })).statusCode, 200)
+})
+
+t.test('BRW-10 other methods: 405, no effect', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const form = findForm(await browser.get(url), '/start')
+  for (const [method, path] of [
+    ['GET', `${url}/start`], ['GET', `${url}/decline`], ['GET', '/connect/providers/acme/connect'], ['GET', '/connect/providers/acme/disconnect'],
+    ['POST', url], ['POST', `${url}/done`], ['PUT', url], ['DELETE', url], ['OPTIONS', url], ['PATCH', '/connect']
+  ] as const) {
+    const answer = await server.app.inject({
+      method,
+      url: `${new URL(path, url).pathname}?_method=POST&csrf=${form.fields['csrf']}`,
+      headers: { 'x-test-user': JSON.stringify(A), 'x-http-method-override': 'POST' }
+    })
+    t.equal(answer.statusCode, 405, `${method} ${path}`)
+    t.match(answer.headers['allow'], /^(GET|POST)$/)
+    t.equal(answer.headers['access-control-allow-origin'], undefined)
+  }
+  t.equal(server.acme.authorizationRequests, 0)
+})
+
+t.test('BRW-11 every answer has the headers, and is a page', async t => {
+  const server = await startServer(t, { authorize: principal => principal.subject !== 'b' })
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const broken = server.browser({ issuer: '', subject: '' })
+  const form = findForm(await browser.get(url), '/start')
+  const answers = {
+    200: await browser.get(url),
+    303: await server.browser(null).get(url),
+    400: await browser.get('/connect/callback/acme'),
+    401: await server.browser(null).post(form.action, form.fields),
+    403: await browser.post(form.action, { csrf: 'x' }),
+    404: await browser.get('/connect/no/such/page'),
+    405: await browser.get(`${url}/start`),
+    413: await browser.post(form.action, { csrf: 'x'.repeat(20_000) }),
+    415: await browser.post(form.action, form.fields, { 'content-type': 'application/json' }),
+    500: await broken.get(url)
+  }
+  for (const [status, { statusCode, headers, body }] of Object.entries(answers)) {
+    t.equal(statusCode, Number(status))
+    t.match(headers, {
+      'content-security-policy': /default-src 'none'.*form-action 'self'; frame-ancestors 'none'; base-uri 'none'/,
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+      'cache-control': 'no-store',
+      vary: 'Cookie',
+      'strict-transport-security': /max-age/
+    }, status)
+    if (statusCode === 303) continue
+    t.equal(headers['content-type'], 'text/html; charset=utf-8', status)
+    t.match(body, /<h1>[^<]+<\/h1>/, status)
+    t.match(body, /<a class="button|<form/, 'with a way on')
+  }
+})
+
+t.test('BRW-16 answers to forms are 200 or 303, never a redirect that repeats the form', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  t.equal((await browser.press(url, '/start')).statusCode, 200)
+  t.equal((await browser.press(url, '/decline')).statusCode, 303)
+  t.equal((await browser.press('/connect', '/acme/connect')).statusCode, 303)
+})
+
+t.test('a cookie that is there twice is refused', async t => {
+  const server = await startServer(t)
+  const browser = server.browser(A)
+  await browser.get('/connect')
+  const [name, value] = [...browser.cookies][0]!
+  t.equal((await browser.get('/connect', { cookie: `${name}=planted; ${name}=${value}` })).statusCode, 400)
+})
+
+t.test('BRW-20 a seal made with the same key for something else, an old one, or a broken one, is no session', async t => {
+  const key = randomBytes(32)
+  const server = await startServer(t, { keys: [key.toString('base64')] })
+  const browser = server.browser(A)
+  const form = findForm(await browser.get('/connect'), '/acme/connect')
+  const [name, value] = [...browser.cookies][0]!
+  const password = createKeyRing([key]).derive('browser session cookie')[0]!.toString('base64url')
+  const data = await unsealData<Record<string, unknown>>(value, { password })
+  t.match(data, { purpose: 'browser session' }, 'the key is the right one')
+  for (const seal of [
+    await sealData({ ...data, purpose: 'login' }, { password }),
+    await sealData({ ...data, expiresAt: Date.now() - 1 }, { password }),
+    '', 'x', 'Fe26.2*1*x*x*x*NaN*x*x~2', `${value.slice(0, -8)}x~2`, value.replace('Fe26.2', 'Fe26.1')
+  ]) {
+    browser.cookies.set(name, seal)
+    t.equal((await browser.post(form.action, form.fields)).statusCode, 403)
+  }
+  browser.cookies.set(name, await sealData(data, { password }))
+  t.equal((await browser.post(form.action, form.fields)).statusCode, 303)
+})
+
+t.test('the connections page: connect, connect again, disconnect', async t => {
+  const server = await startServer(t)
+  const browser = server.browser(A)
+  t.equal((await server.browser(null).get('/connect')).headers.location, '/login?returnTo=%2Fconnect')
+  t.match((await browser.get('/connect')).body, /Acme.*Not connected/s)
+  const { location } = (await browser.press('/connect', '/acme/connect')).headers
+  const callback = await server.untilCallback(browser, String(location))
+  t.equal((await browser.get(callback.href)).statusCode, 303)
+  t.match((await browser.get('/connect')).body, /Connected since <time[^>]*>\d{4}-\d\d-\d\d<\/time>, with <code>issues:read<\/code>/)
+  const session = await server.openSession({ user: A })
+  t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+
+  t.equal((await server.browser(B).get('/connect')).body.includes('Connected since'), false, 'others see their own')
+  const disconnect = findForm(await browser.get('/connect'), '/acme/disconnect')
+  t.equal((await browser.post(disconnect.action, disconnect.fields)).headers.location, 'https://mcp.example.com/connect')
+  t.equal((await browser.post(disconnect.action, disconnect.fields)).statusCode, 303, 'twice does no harm')
+  t.match((await browser.get('/connect')).body, /Acme.*Not connected/s)
+  t.equal(await server.vaultRows(), '[]')
+  await t.resolves(server.elicit(A), 'the tool asks again')
+  t.equal((await browser.post('/connect/providers/nobody/connect', disconnect.fields)).statusCode, 404)
+})
+
+t.test('INP-01 names and words of others are shown as text', async t => {
+  const hostile = '<img src=x onerror=1>"></form>\u202E'
+  const server = await startServer(t, { acme: { name: '<b>"Acme"</b>' }, name: '<i>Example</i>' })
+  const { url } = await server.elicit(A, { clientName: hostile })
+  const browser = server.browser({ ...A, label: hostile })
+  for (const page of [await browser.get(url), await browser.get('/connect'), await browser.press(url, '/start')]) {
+    t.notMatch(page.body, /<img|<\/form>"|<b>|<i>|\u202E/)
+    t.match(page.body, '&#60;b&#62;')
+  }
+})
+
+t.test('LOG-01 queries and ids of our addresses stay out of the log', async t => {
+  const server = await startServer(t)
+  const { url, id } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  await browser.get(callback.href)
+  await browser.get('/connect/no/such/page?code=canary-1')
+  await browser.get(`${url}?code=canary-2`)
+  const log = server.log.join('')
+  t.match(log, '/connect/callback/:provider', 'requests are logged by their route')
+  for (const secret of [...callback.searchParams.values(), id, 'canary']) if (secret !== server.acme.issuer) t.notMatch(log, secret)
+})

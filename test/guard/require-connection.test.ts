@@ -1,0 +1,182 @@
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { inspect } from 'node:util'
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import { advance } from '../fixtures/clock.js'
+import { openMcpSession, type McpSession } from '../fixtures/mcp-session.js'
+import { A, B, startServer, type TestServer } from '../fixtures/server.js'
+import type { Connection, RequireOptions } from '../../lib/types.js'
+
+async function open (t: Test, server: TestServer, register: (mcp: McpServer) => void, options: Parameters<typeof openMcpSession>[1] = {}): Promise<McpSession> {
+  const mcp = new McpServer({ name: 'test', version: '1.0.0' })
+  register(mcp)
+  const session = await openMcpSession(mcp, { user: A, ...options })
+  t.teardown(() => session.close())
+  return session
+}
+
+async function connect (server: TestServer, url: string): Promise<void> {
+  const browser = server.browser(A)
+  const { statusCode } = await browser.get((await server.untilCallback(browser, url)).href)
+  if (statusCode !== 303) throw new Error(`connecting ended with ${statusCode}`)
+}
+
+const rejection = async (promise: Promise<unknown>): Promise<any> => await promise.then(() => { throw new Error('it resolved') }, error => error)
+const content = (text: string): { content: Array<{ type: 'text', text: string }> } => ({ content: [{ type: 'text', text }] })
+
+t.test('tools with and without arguments, prompts, resources and templates: the connection comes first', async t => {
+  const server = await startServer(t)
+  const kinds = (mcp: McpServer): void => {
+    const { requireConnection } = server.app.mcpConnect.for(mcp)
+    const text = (acme: Connection, ...rest: string[]): string => [acme.provider, acme.scopes.join(), ...rest].join(' ')
+    mcp.registerTool('bare', {}, requireConnection('acme', (acme, context) => content(text(acme, String(context.authInfo?.clientId)))))
+    mcp.registerTool('arguments', { inputSchema: { state: z.string() } }, requireConnection('acme', (acme, { state }, context) => content(text(acme, state, String(context.authInfo?.clientId)))))
+    mcp.registerPrompt('prompt', { argsSchema: { topic: z.string() } }, requireConnection('acme', (acme, { topic }) => ({
+      messages: [{ role: 'user' as const, content: { type: 'text' as const, text: text(acme, topic) } }]
+    })))
+    mcp.registerResource('resource', 'acme://issues', {}, requireConnection('acme', (acme, uri: URL) => ({ contents: [{ uri: uri.href, text: text(acme) }] })))
+    mcp.registerResource('template', new ResourceTemplate('acme://issues/{number}', { list: undefined }), {},
+      requireConnection('acme', (acme, uri: URL, { number }: Record<string, string | string[]>) => ({ contents: [{ uri: uri.href, text: text(acme, String(number)) }] })))
+  }
+  const calls = (client: McpSession['client']): Record<string, () => Promise<unknown>> => ({
+    bare: () => client.callTool({ name: 'bare' }),
+    arguments: () => client.callTool({ name: 'arguments', arguments: { state: 'open' } }),
+    prompt: () => client.getPrompt({ name: 'prompt', arguments: { topic: 'tea' } }),
+    resource: () => client.readResource({ uri: 'acme://issues' }),
+    template: () => client.readResource({ uri: 'acme://issues/7' })
+  })
+
+  const able = await open(t, server, kinds)
+  let url = ''
+  for (const [kind, call] of Object.entries(calls(able.client))) {
+    const error = await rejection(call())
+    t.equal(error.code, -32042, kind)
+    url = error.elicitations[0].url
+  }
+  const unable = await open(t, server, kinds, { capabilities: {} })
+  for (const [kind, call] of Object.entries(calls(unable.client))) {
+    if (kind === 'bare' || kind === 'arguments') {
+      t.match(await call(), { isError: true, content: [{ text: /https:\/\/mcp.example.com\/connect in a browser/ }] }, kind)
+    } else {
+      t.match(await rejection(call()), { code: -31042, message: /https:\/\/mcp.example.com\/connect in a browser/ }, kind)
+    }
+  }
+
+  await connect(server, url)
+  const { bare, arguments: withArguments, prompt, resource, template } = calls(unable.client)
+  t.match(await bare!(), content('acme issues:read client-1'))
+  t.match(await withArguments!(), content('acme issues:read open client-1'))
+  t.match(await prompt!(), { messages: [{ content: { text: 'acme issues:read tea' } }] })
+  t.match(await resource!(), { contents: [{ text: 'acme issues:read' }] })
+  t.match(await template!(), { contents: [{ text: 'acme issues:read 7' }] })
+})
+
+t.test('several providers in one guard: all that are missing come in one answer', async t => {
+  const server = await startServer(t)
+  const session = await open(t, server, mcp => {
+    const { requireConnection } = server.app.mcpConnect.for(mcp)
+    mcp.registerTool('both', {}, requireConnection(['acme', 'other'], { other: { reason: 'to compare' } }, ({ acme, other }) => content(`${acme.provider} ${other.provider}`)))
+  })
+  const { elicitations, message } = await rejection(session.client.callTool({ name: 'both' }))
+  t.match(elicitations, [{ message: 'Connect Acme.' }, { message: 'Connect Acme to compare.' }])
+  t.not(elicitations[0].elicitationId, elicitations[1].elicitationId)
+  t.match(message, /connects Acme and Acme;/)
+  await connect(server, elicitations[0].url)
+  const { elicitations: rest } = await rejection(session.client.callTool({ name: 'both' }))
+  t.strictSame(rest, [elicitations[1]], 'the same record while it is pending')
+  await connect(server, rest[0].url)
+  t.match(await session.client.callTool({ name: 'both' }), content('acme other'))
+})
+
+t.test('missing scopes: granted and missing ones are asked for, on the live record, and never in a loop', async t => {
+  const server = await startServer(t)
+  const tool = (options: RequireOptions) => (mcp: McpServer) => {
+    mcp.registerTool('tool', {}, server.app.mcpConnect.for(mcp).requireConnection('acme', options, acme => content(acme.scopes.join())))
+  }
+  const read = await open(t, server, tool({}))
+  const write = await open(t, server, tool({ scopes: ['issues:write', 'offline_access'] }))
+  const first = (await rejection(read.client.callTool({ name: 'tool' }))).elicitations[0]
+  const wider = (await rejection(write.client.callTool({ name: 'tool' }))).elicitations[0]
+  t.equal(wider.elicitationId, first.elicitationId, 'a wider wish amends the pending record')
+  t.match((await server.browser(A).get(first.url)).body, /issues:read.*issues:write/)
+  await connect(server, first.url)
+  t.match(await write.client.callTool({ name: 'tool' }), content('issues:read,issues:write'))
+
+  const admin = await open(t, server, tool({ scopes: ['issues:admin'] }))
+  const step = (await rejection(admin.client.callTool({ name: 'tool' }))).elicitations[0]
+  const page = (await server.browser(A).get(step.url)).body
+  for (const scope of ['issues:read', 'issues:write', 'issues:admin']) t.match(page, scope)
+  await connect(server, step.url)                // Acme does not know issues:admin, and grants the others
+  for (let i = 0; i < 2; i++) {
+    t.match(await admin.client.callTool({ name: 'tool' }), { isError: true, content: [{ text: /did not grant all the permissions/ }] })
+  }
+  t.match(await read.client.callTool({ name: 'tool' }), content('issues:read,issues:write'), 'what was granted still works')
+})
+
+t.test('an expired grant is asked for again', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  await connect(server, url)
+  advance(t, 3600_000)
+  t.equal((await rejection(session.client.callTool({ name: 'issues' }))).code, -32042)
+})
+
+t.test('authorize is asked at the guard, at the page, at the button and at the redirection endpoint', async t => {
+  let allowed = true
+  const asked: string[] = []
+  const server = await startServer(t, {
+    async authorize ({ subject }, provider) {
+      asked.push(`${subject} ${provider}`)
+      return allowed
+    }
+  })
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const page = await browser.get(url)
+  t.equal(page.statusCode, 200)
+  allowed = false
+  t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: 'This user is not allowed to use Acme here.' }] })
+  t.equal((await browser.get(url)).statusCode, 403)
+  t.equal((await browser.get(callback.href)).statusCode, 403)
+  t.equal(server.acme.tokenRequests, 0)
+  t.ok(asked.every(question => question === 'a acme'))
+  allowed = true
+  t.equal((await browser.get(callback.href)).statusCode, 409, 'the flow is spent')
+})
+
+t.test('what the operator got wrong is said when the handler is wrapped', async t => {
+  const server = await startServer(t)
+  const { requireConnection } = server.app.mcpConnect.for(new McpServer({ name: 'test', version: '1.0.0' }))
+  const wrap = requireConnection as (...args: unknown[]) => unknown
+  t.throws(() => wrap('nobody', () => {}), { code: 'FST_MCP_CONNECT_UNKNOWN_PROVIDER', message: /"nobody".*acme, other/ })
+  t.throws(() => wrap(['acme', 'nobody'], () => {}), { code: 'FST_MCP_CONNECT_UNKNOWN_PROVIDER' })
+  for (const args of [
+    [], ['acme'], ['acme', {}], ['acme', () => {}, {}], [[], () => {}], [7, () => {}], ['acme', null, () => {}],
+    ['acme', { scope: ['x'] }, () => {}], ['acme', { scopes: 'x' }, () => {}], ['acme', { reason: 'see https://x.example' }, () => {}],
+    ['acme', { reason: 'two\nlines' }, () => {}], [['acme'], { other: {} }, () => {}], [['acme'], null, () => {}]
+  ]) t.throws(() => wrap(...args), { code: 'FST_MCP_CONNECT_GUARD_OPTIONS' }, inspect(args))
+  t.throws(() => server.app.mcpConnect.for({ server: {}, registerResource () {} } as never), { code: 'FST_MCP_CONNECT_SDK_MISMATCH', message: /npm ls/ })
+})
+
+t.test('errors of the handler, of the host and of the store', async t => {
+  const server = await startServer(t, { authorize: ({ subject }) => { if (subject === 'b') throw new Error('canary of the host'); return true } })
+  const { url, session } = await server.elicit(A)
+  await connect(server, url)
+  const failing = await open(t, server, mcp => {
+    mcp.registerTool('tool', {}, server.app.mcpConnect.for(mcp).requireConnection('acme', () => { throw new Error('of the handler') }))
+  })
+  t.match(await failing.client.callTool({ name: 'tool' }), { isError: true, content: [{ text: 'of the handler' }] })
+
+  const bob = await server.openSession({ user: B })
+  const trouble = { isError: true, content: [{ text: 'The connection could not be looked up just now. Try again later.' }] }
+  t.match(await bob.client.callTool({ name: 'issues' }), trouble)
+  t.match(server.log.join(''), 'canary of the host')
+
+  const { get } = server.store.vault
+  t.intercept(server.store.vault, 'get', { value: async (...args: Parameters<typeof get>) => {
+    const stored = await get(...args)
+    return stored === null ? null : { ...stored, value: `${stored.value.slice(0, -2)}AA` }
+  } })
+  t.match(await session.client.callTool({ name: 'issues' }), trouble, 'VLT-14 a broken seal is not taken for "not connected"')
+})

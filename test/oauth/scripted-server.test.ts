@@ -1,0 +1,182 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
+import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
+import { createAuthorizationRequest } from '../../lib/oauth/authorization-request.js'
+import { createConfigurations } from '../../lib/oauth/configuration.js'
+import { exchangeCode } from '../../lib/oauth/token-request.js'
+import type { Grant, ProviderDefinition } from '../../lib/types.js'
+
+// Faults that a well-behaved authorization server does not commit.
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+const json = (body: unknown, status = 200): Answer => (_request, response) => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+interface Scripted {
+  readonly issuer: string
+  readonly requests: string[]
+  readonly metadata: Record<string, unknown>
+  readonly answers: Record<string, Answer>
+  provider (change?: Partial<ProviderDefinition>): ReturnType<typeof defineProvider>
+}
+
+async function startScripted (t: Test): Promise<Scripted> {
+  const requests: string[] = []
+  const answers: Record<string, Answer> = {}
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`)
+    const answer = answers[request.url ?? ''] ?? json({}, 404)
+    answer(request, response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.close(); server.closeAllConnections() })
+  const issuer = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  const metadata = {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256']
+  }
+  answers['/.well-known/openid-configuration'] = (request, response) => json(metadata)(request, response)
+  return {
+    issuer,
+    requests,
+    metadata,
+    answers,
+    provider: change => defineProvider({
+      name: 'Acme', issuer, clientId: 'id', clientSecret: 'canary-secret', apiOrigins: ['https://api.acme.example'], [allowLoopbackHttp]: true, ...change
+    })
+  }
+}
+
+async function exchange (provider: ReturnType<typeof defineProvider>): Promise<Grant> {
+  const response = new URL('https://mcp.example.com/connect/callback/acme?code=canary-code&state=canary-state')
+  const configuration = await createConfigurations()(provider)
+  return await exchangeCode(configuration, provider, { response, state: 'canary-state', codeVerifier: 'v'.repeat(43), scopes: ['a'] })
+}
+
+t.test('metadata: the OpenID address first, RFC 8414 only where that does not exist, once an hour', async t => {
+  const scripted = await startScripted(t)
+  const configurations = createConfigurations()
+  const provider = scripted.provider()
+  await Promise.all([configurations(provider), configurations(provider)])
+  await configurations(provider)
+  t.strictSame(scripted.requests.splice(0), ['GET /.well-known/openid-configuration'])
+  scripted.answers['/.well-known/oauth-authorization-server'] = scripted.answers['/.well-known/openid-configuration']!
+  delete scripted.answers['/.well-known/openid-configuration']
+  await createConfigurations()(provider)
+  t.strictSame(scripted.requests, ['GET /.well-known/openid-configuration', 'GET /.well-known/oauth-authorization-server'])
+})
+
+t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
+  const faults: Array<[string, RegExp, (scripted: Scripted) => void]> = [
+    ['no S256', /no_s256/, ({ metadata }) => { delete metadata['code_challenge_methods_supported'] }],
+    ['plain only', /no_s256/, ({ metadata }) => { metadata['code_challenge_methods_supported'] = ['plain'] }],
+    ['another issuer, and no fall-through to the second address', /: OAUTH_/, scripted => {
+      scripted.answers['/.well-known/oauth-authorization-server'] = json({ ...scripted.metadata })
+      scripted.metadata['issuer'] = 'https://other.example'
+    }],
+    ['a token endpoint without TLS', /endpoints/, ({ metadata }) => { metadata['token_endpoint'] = 'http://other.example/token' }],
+    ['an authorization endpoint that is a script', /endpoints/, ({ metadata }) => { metadata['authorization_endpoint'] = 'javascript:alert(1)' }],
+    ['no authorization endpoint', /endpoints/, ({ metadata }) => { delete metadata['authorization_endpoint'] }],
+    ['no metadata at all', /no_metadata/, ({ answers }) => { delete answers['/.well-known/openid-configuration'] }],
+    ['text', /: OAUTH_/, ({ answers }) => { answers['/.well-known/openid-configuration'] = (_request, response) => { response.end('canary') } }],
+    ['a redirect', /: OAUTH_/, ({ answers, issuer }) => { answers['/.well-known/openid-configuration'] = (_request, response) => { response.writeHead(302, { location: `${issuer}/elsewhere` }).end() } }],
+    ['too much', /answer_too_large/, ({ answers }) => { answers['/.well-known/openid-configuration'] = json({ x: 'x'.repeat(70_000) }) }],
+    ['a broken connection', /network_error/, ({ answers }) => { answers['/.well-known/openid-configuration'] = request => { request.socket.destroy() } }]
+  ]
+  for (const [name, message, commit] of faults) {
+    const scripted = await startScripted(t)
+    commit(scripted)
+    const configurations = createConfigurations()
+    const provider = scripted.provider()
+    await t.rejects(configurations(provider), { code: 'FST_MCP_CONNECT_PROVIDER_UNAVAILABLE', message }, name)
+    t.notOk(scripted.requests.some(request => request.includes('elsewhere')), 'redirects are not followed')
+    await t.rejects(configurations(provider))
+    t.ok(scripted.requests.length > 1, 'a failure is not remembered')
+  }
+})
+
+t.test('OAR-16 token responses that cannot be used: one request, one error without a secret', async t => {
+  const good = { access_token: 'canary-access', token_type: 'Bearer', refresh_token: 'canary-refresh' }
+  const responses: Array<[string, Answer]> = [
+    ['no access token', json({ ...good, access_token: undefined })],
+    ['an empty access token', json({ ...good, access_token: '' })],
+    ['another token type', json({ ...good, token_type: 'mac' })],
+    ['no token type', json({ ...good, token_type: undefined })],
+    ['an error with status 200', json({ error: 'bad_verification_code', error_description: 'canary-text' })],
+    ['an error', json({ error: 'invalid_grant', error_description: 'canary-text' }, 400)],
+    ['an error of the server\'s own making', json({ error: 'canary_error' }, 400)],
+    ['a list', json([good])],
+    ['HTML', (_request, response) => { response.setHeader('content-type', 'text/html').end('<p>canary') }],
+    ['a form', (_request, response) => { response.setHeader('content-type', 'application/x-www-form-urlencoded').end('access_token=canary-access') }],
+    ['nothing', (_request, response) => { response.end() }],
+    ['a negative lifetime', json({ ...good, expires_in: -1 })],
+    ['a redirect', (_request, response) => { response.writeHead(307, { location: '/elsewhere' }).end() }],
+    ['status 503', json({ ...good }, 503)],
+    ['more than 64 KiB', json({ ...good, more: 'x'.repeat(70_000) })],
+    ['a broken connection', request => { request.socket.destroy() }]
+  ]
+  for (const [name, answer] of responses) {
+    const scripted = await startScripted(t)
+    scripted.answers['/token'] = answer
+    const error = await exchange(scripted.provider()).then(() => null, error => error as Error)
+    t.match(error, { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED', statusCode: 502 }, name)
+    t.notMatch(`${error?.stack} ${JSON.stringify(error)} ${String(error?.cause)}`, 'canary', name)
+    t.strictSame(scripted.requests.filter(request => request.includes('/token') || request.includes('elsewhere')), ['POST /token'], 'asked once')
+  }
+})
+
+t.test('an answer that never comes: ten seconds, then 502', async t => {
+  const limits: number[] = []
+  const { timeout } = AbortSignal
+  t.intercept(AbortSignal, 'timeout', { value: (ms: number) => { limits.push(ms); return timeout(ms / 100) } })
+  const scripted = await startScripted(t)
+  scripted.answers['/token'] = () => {}
+  await t.rejects(exchange(scripted.provider()), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' })
+  t.ok(limits.includes(10_000))
+})
+
+t.test('token responses that can be used', async t => {
+  const scripted = await startScripted(t)
+  const bodies: string[] = []
+  let response: object = {}
+  scripted.answers['/token'] = async (request, answer) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    bodies.push(`${request.headers.authorization ?? '-'} ${body}`)
+    json(response)(request, answer)
+  }
+  response = { access_token: 'x', token_type: 'bearer' }
+  t.strictSame(await exchange(scripted.provider()), { accessToken: 'x', scopes: ['a'], requestedScopes: ['a'] }, 'without scope: those that were asked for')
+  response = { access_token: 'x', token_type: 'BEARER', refresh_token: 'r', scope: 'a,b', expires_in: 60 }
+  const before = Date.now()
+  const grant = await exchange(scripted.provider({ scopeSeparator: ',', clientAuthentication: 'client_secret_post', resource: 'https://api.acme.example' }))
+  t.match(grant, { accessToken: 'x', refreshToken: 'r', scopes: ['a', 'b'], requestedScopes: ['a'] })
+  t.ok(grant.expiresAt! >= before + 60_000 && grant.expiresAt! <= Date.now() + 60_000)
+  response = { access_token: 'x', token_type: 'bearer', scope: '' }
+  t.strictSame((await exchange(scripted.provider({ clientSecret: undefined }))).scopes, [], 'an empty list is no scope')
+
+  const [basic, post, publicClient] = bodies
+  t.match(basic, /^Basic .*grant_type=authorization_code/)
+  t.match(basic, 'code_verifier=vvv')
+  t.match(post, /^- .*client_secret=canary-secret/)
+  t.match(post, 'resource=https%3A%2F%2Fapi.acme.example')
+  t.match(publicClient, /^- .*client_id=id/)
+  t.notMatch(publicClient, 'client_secret')
+})
+
+t.test('openid asks for an id_token bound by a nonce, and takes no other', async t => {
+  const scripted = await startScripted(t)
+  const provider = scripted.provider()
+  const configuration = await createConfigurations()(provider)
+  const request = await createAuthorizationRequest(configuration, provider, { redirectUri: 'https://mcp.example.com/cb', scopes: ['openid'], state: 'canary-state' })
+  t.equal(request.url.searchParams.get('nonce'), request.nonce)
+  scripted.answers['/token'] = json({ access_token: 'x', token_type: 'bearer' })
+  await t.rejects(exchangeCode(configuration, provider, {
+    response: new URL('https://mcp.example.com/cb?code=x&state=canary-state'), state: 'canary-state', codeVerifier: request.codeVerifier, nonce: request.nonce!, scopes: ['openid']
+  }), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' })
+})

@@ -1,0 +1,120 @@
+import Fastify from 'fastify'
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { defineProvider, github, mcpConnect, memoryStore } from '../lib/index.js'
+import type { McpConnectOptions } from '../lib/types.js'
+
+const good = (): McpConnectOptions => ({
+  baseUrl: 'https://mcp.example.com',
+  store: memoryStore(),
+  keys: [randomBytes(32).toString('base64')],
+  browser: { identify: () => null },
+  providers: { github: github({ clientId: 'id', clientSecret: 'secret' }) }
+})
+
+async function register (options: object): Promise<Error | null> {
+  const app = Fastify()
+  app.register(mcpConnect, options as McpConnectOptions)
+  try {
+    await app.ready()
+    return null
+  } catch (error) {
+    return error as Error
+  } finally {
+    await app.close()
+  }
+}
+
+t.test('good options, in their shortest form and in their longest', async t => {
+  t.equal(await register(good()), null)
+  t.equal(await register({
+    ...good(),
+    baseUrl: 'https://mcp.example.com/behind/a/proxy/',
+    prefix: '/my/connections',
+    name: 'Example',
+    vault: memoryStore().vault,
+    keys: [randomBytes(32).toString('base64'), randomBytes(40).toString('base64url'), randomBytes(32).toString('hex')],
+    principal: () => ({ issuer: 'x', subject: 'y' }),
+    authorize: () => true,
+    whenCapabilityUnknown: 'elicit',
+    elicitationTtlMs: 60_000,
+    declineCoolDownMs: 0
+  }), null)
+})
+
+const refusals: ReadonlyArray<readonly [name: string, change: object, path: string, mend: RegExp]> = [
+  ['an unknown key', { baseURL: 'https://x.example' }, '', /Unrecognized key: "baseURL"/],
+  ['no base URL', { baseUrl: undefined }, 'baseUrl', /expected string/],
+  ['a relative base URL', { baseUrl: '/mcp' }, 'baseUrl', /absolute URL, such as/],
+  ['BRW-18 http off loopback', { baseUrl: 'http://mcp.example.com' }, 'baseUrl', /must be https/],
+  ['BRW-18 a host that only looks like loopback', { baseUrl: 'http://localhost.example.com' }, 'baseUrl', /must be https/],
+  ['a base URL with a query', { baseUrl: 'https://mcp.example.com/?x' }, 'baseUrl', /must not have/],
+  ['a prefix without a slash', { prefix: 'connect' }, 'prefix', /leading slash/],
+  ['a prefix that is the root', { prefix: '/' }, 'prefix', /leading slash/],
+  ['no store', { store: undefined }, 'store', /memoryStore\(\)/],
+  ['a store with a part missing', { store: { ...memoryStore(), bus: {} } }, 'store', /memoryStore\(\)/],
+  ['a vault with a method missing', { vault: { get () {}, put () {}, delete () {} } }, 'vault', /get, put, delete, list/],
+  ['no keys', { keys: [] }, 'keys', /openssl rand -base64 32/],
+  ['keys that are none', { keys: 'secret' }, 'keys', /openssl rand -base64 32/],
+  ['VLT-12 a short key', { keys: [randomBytes(16).toString('base64')] }, 'keys\\[0\\]', /is 16; make one with/],
+  ['VLT-12 a key of zeros', { keys: [Buffer.alloc(32).toString('base64')] }, 'keys\\[0\\]', /does not look random/],
+  ['VLT-12 a key of zeros in hexadecimal', { keys: ['0'.repeat(64)] }, 'keys\\[0\\]', /does not look random/],
+  ['VLT-12 a key of few different bytes', { keys: [Buffer.from('abababABABABabababABABABabababABABAB').toString('base64')] }, 'keys\\[0\\]', /does not look random/],
+  ['VLT-12 a known example', { keys: ['complex_password_at_least_32_characters_long'] }, 'keys\\[0\\]', /example from documentation/],
+  ['VLT-12 a phrase', { keys: ['thisisareallylongphrasewithoutanyrandomnessatall'] }, 'keys\\[0\\]', /does not look random/],
+  ['VLT-12 a weak older key', { keys: [randomBytes(32).toString('base64'), 'secret'] }, 'keys\\[1\\]', /is 4;/],
+  ['a key with blanks', { keys: ['not base64 at all, but long enough to be a key'] }, 'keys\\[0\\]', /must be base64 or hexadecimal/],
+  ['no browser identity', { browser: undefined }, 'browser', /identify\(request\)/],
+  ['a browser identity of another shape', { browser: () => null }, 'browser', /identify\(request\)/],
+  ['a principal that is no function', { principal: 'sub' }, 'principal', /function from claims/],
+  ['an authorize that is no function', { authorize: true }, 'authorize', /must be a function/],
+  ['a word that is no choice', { whenCapabilityUnknown: 'always' }, 'whenCapabilityUnknown', /fallback/],
+  ['a lifetime in seconds', { elicitationTtlMs: 900 }, 'elicitationTtlMs', /60000/],
+  ['a provider key with a slash', { providers: { 'a/b': {} } }, 'providers', /Invalid key/],
+  ['a provider that is no definition', { providers: { acme: null } }, '', /provider/]
+]
+
+t.test('bad options are refused at registration, with the path and the mend', async t => {
+  for (const [name, change, path, mend] of refusals) {
+    const error = await register({ ...good(), ...change })
+    t.match(error, { code: 'FST_MCP_CONNECT_OPTIONS', message: mend }, name)
+    if (path !== '') t.match(error?.message, new RegExp(`→ at ${path}`), name)
+  }
+  const secret = randomBytes(20).toString('base64')
+  t.notMatch((await register({ ...good(), keys: [secret] }))?.message, secret, 'the key itself is not in the message')
+})
+
+const definition = { name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] }
+
+t.test('provider definitions', async t => {
+  t.match(defineProvider(definition), { clientAuthentication: 'client_secret_basic', scopes: [], scopeSeparator: ' ', authorizationParameters: {} })
+  t.ok(Object.isFrozen(defineProvider(definition)))
+  t.strictSame(defineProvider(defineProvider(definition)), defineProvider(definition))
+  for (const [change, path, mend] of [
+    [{ isuer: 'x' }, '', /Unrecognized key: "isuer"/],
+    [{ issuer: 'http://acme.example' }, 'issuer', /https/],
+    [{ issuer: 'http://localhost:1' }, 'issuer', /allowLoopbackHttp/],
+    [{ issuer: 'https://user:password@acme.example' }, 'issuer', /without user/],
+    [{ endpoints: { authorization: 'https://acme.example/a', token: 'http://acme.example/t' } }, 'endpoints.token', /https/],
+    [{ scopes: ['a b'] }, 'scopes\\[0\\]', /one scope/],
+    [{ clientSecret: '' }, 'clientSecret', /leave it out/],
+    [{ authorizationParameters: { state: 'x' } }, 'authorizationParameters', /Invalid key/],
+    [{ apiOrigins: ['https://api.acme.example/'] }, 'apiOrigins', /without a path/],
+    [{ apiOrigins: [] }, 'apiOrigins', /at least one/],
+    [{ name: 'Ac\u202Eme' }, 'name', /control or formatting/]
+  ] as const) {
+    t.throws(() => defineProvider({ ...definition, ...change } as never), { code: 'FST_MCP_CONNECT_OPTIONS', message: mend })
+    if (path !== '') t.throws(() => defineProvider({ ...definition, ...change } as never), { message: new RegExp(`→ at ${path}`) })
+  }
+})
+
+t.test('github: pinned endpoints, the issuer that GitHub names in its responses, comma-joined scopes', async t => {
+  t.match(github({ clientId: 'id', clientSecret: 'secret', scopes: ['repo'] }), {
+    name: 'GitHub',
+    issuer: 'https://github.com/login/oauth',
+    endpoints: { authorization: 'https://github.com/login/oauth/authorize', token: 'https://github.com/login/oauth/access_token' },
+    clientAuthentication: 'client_secret_post',
+    scopes: ['repo'],
+    scopeSeparator: ','
+  })
+})

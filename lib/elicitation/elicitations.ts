@@ -62,6 +62,19 @@ export function createElicitations (
   const shortestRestMs = Math.min(SHORTEST_REST_MS, ttlMs / 4)
   const rowTtlMs = Math.max(ttlMs, declineCoolDownMs) + AFTERLIFE_MS
 
+  /** The last request for each live elicitation in this process: one at a time, or they would race each other. */
+  const turns = new Map<string, Promise<unknown>>()
+
+  async function inTurn<T> (key: string, work: () => Promise<T>): Promise<T> {
+    const turn = (turns.get(key) ?? Promise.resolve()).then(work, work)
+    turns.set(key, turn)
+    try {
+      return await turn
+    } finally {
+      if (turns.get(key) === turn) turns.delete(key)
+    }
+  }
+
   async function attempt (liveKey: string, wanted: ElicitationRequest): Promise<{ id: string, expiresAt: number } | 'declined' | 'again'> {
     const pointer = await live.get(liveKey)
     const current = pointer === null ? null : await records.get(elicitationHash(pointer.record.id))
@@ -89,11 +102,13 @@ export function createElicitations (
   return {
     async request (wanted) {
       const liveKey = hashFields('live', ...principalFields(wanted.principal), wanted.client?.id ?? '', wanted.client === null ? 'page' : 'client', wanted.provider)
-      for (let i = 0; i < ATTEMPTS; i++) {
-        const result = await attempt(liveKey, wanted)
-        if (result !== 'again') return result === 'declined' ? null : result
-      }
-      throw new StoreContentionError()
+      return await inTurn(liveKey, async () => {
+        for (let i = 0; i < ATTEMPTS; i++) {
+          const result = await attempt(liveKey, wanted)
+          if (result !== 'again') return result === 'declined' ? null : result
+        }
+        throw new StoreContentionError()
+      })
     },
 
     async find (hash) {

@@ -45,6 +45,9 @@ export interface GuardServices {
   readonly log: FastifyBaseLogger
 }
 
+type Missing = Requirement & { readonly entry: VaultEntry | null }
+type Handed = { readonly requirement: Requirement, readonly elicitation: { readonly id: string, readonly expiresAt: number } | null }
+
 /** Decides what a guarded call comes to: run, elicit, or end with a {@link NotRunError}. */
 export type Decide = (requirements: readonly Requirement[], call: GuardedCall) => Promise<Decision>
 
@@ -60,13 +63,18 @@ export function createDecide (services: GuardServices): Decide {
     throw new NotRunError(texts.NO_PRINCIPAL)
   }
 
-  async function elicit (principal: Principal, call: GuardedCall, missing: ReadonlyArray<Requirement & { entry: VaultEntry | null }>): Promise<UrlElicitation[]> {
-    const handed = await Promise.all(missing.map(async requirement => {
+  /** The live elicitations for what is missing, with granted and missing scopes. A `null` client asks on the connections page. */
+  async function request (principal: Principal, client: GuardedCall['client'] | null, missing: readonly Missing[]): Promise<ReadonlyArray<Handed>> {
+    return await Promise.all(missing.map(async requirement => {
       const { key, scopes, reason, entry } = requirement
       const wanted = [...new Set([...entry?.grant.scopes ?? [], ...scopes])]
-      const request = { principal, client: call.client, provider: key, scopes: wanted, ...reason !== undefined && { reason } }
-      return { requirement, elicitation: await elicitations.request(request) }
+      const elicitation = await elicitations.request({ principal, client, provider: key, scopes: wanted, ...reason !== undefined && { reason } })
+      return { requirement, elicitation }
     }))
+  }
+
+  async function elicit (principal: Principal, call: GuardedCall, missing: readonly Missing[]): Promise<UrlElicitation[]> {
+    const handed = await request(principal, call.client, missing)
     const refused = handed.filter(({ elicitation }) => elicitation === null)
     if (refused.length > 0) throw new NotRunError(texts.declined(refused.map(({ requirement }) => requirement), connectionsUrl))
     return handed.map(({ requirement, elicitation }) => {
@@ -75,6 +83,12 @@ export function createDecide (services: GuardServices): Decide {
       if (notify !== null) completion.watch(id, expiresAt, call.session, notify)
       return { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(requirement) }
     })
+  }
+
+  /** Sends the user to the connections page, which then knows what to ask the provider for. */
+  async function fallBack (principal: Principal, missing: readonly Missing[], text: string): Promise<never> {
+    await request(principal, null, missing)
+    throw new NotRunError(text)
   }
 
   async function decide (requirements: readonly Requirement[], call: GuardedCall): Promise<Decision> {
@@ -89,10 +103,10 @@ export function createDecide (services: GuardServices): Decide {
     }
 
     const withheld = missing.find(({ entry, scopes }) => entry !== null && !isExpired(entry.grant) && wereWithheld(entry.grant, missingScopes(entry.grant, scopes)))
-    if (withheld !== undefined) throw new NotRunError(texts.scopesWithheld(withheld, connectionsUrl))
+    if (withheld !== undefined) return await fallBack(principal, [withheld], texts.scopesWithheld(withheld, connectionsUrl))
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
     const message = texts.notConnected(missing, connectionsUrl)
-    if (!canElicit) throw new NotRunError(message)
+    if (!canElicit) return await fallBack(principal, missing, message)
     return { kind: 'elicit', elicitations: await elicit(principal, call, missing), message }
   }
 

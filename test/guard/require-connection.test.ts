@@ -180,3 +180,18 @@ t.test('errors of the handler, of the host and of the store', async t => {
   } })
   t.match(await session.client.callTool({ name: 'issues' }), trouble, 'VLT-14 a broken seal is not taken for "not connected"')
 })
+
+t.test('a client without URL mode: the connections page asks for what the tool needs', async t => {
+  const server = await startServer(t)
+  const register = (mcp: McpServer): void => {
+    const { requireConnection } = server.app.mcpConnect.for(mcp)
+    mcp.registerTool('tool', {}, requireConnection('acme', { scopes: ['issues:write'], reason: 'to close issues' }, acme => content(acme.scopes.join())))
+  }
+  const session = await open(t, server, register, { capabilities: {} })
+  t.match(await session.client.callTool({ name: 'tool' }), { isError: true })
+  const browser = server.browser(A)
+  const { location } = (await browser.press('/connect', '/acme/connect')).headers
+  t.match((await browser.get(String(location))).body, /to close issues.*issues:read.*issues:write/s)
+  await connect(server, String(location))
+  t.match(await session.client.callTool({ name: 'tool' }), content('issues:read,issues:write'))
+})

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { createElicitations, elicitationHash, isPending, type ElicitationRequest } from '../../lib/elicitation/elicitations.js'
+import { createCompletion } from '../../lib/elicitation/completion.js'
+import { memoryStore } from '../../lib/index.js'
+import { createKeyRing } from '../../lib/vault/key-ring.js'
+import { createSealer } from '../../lib/vault/sealer.js'
+import { advance } from '../fixtures/clock.js'
+
+const sealer = createSealer(createKeyRing([randomBytes(32)]))
+const wanted: ElicitationRequest = { principal: { issuer: 'i', subject: 's' }, client: { id: 'c' }, provider: 'acme', scopes: ['a'] }
+const limits = { ttlMs: 900_000, declineCoolDownMs: 300_000 }
+
+t.test('two processes that ask at once share one record', async t => {
+  const { state } = memoryStore()
+  const [one, two] = [createElicitations({ state, sealer, ...limits }), createElicitations({ state, sealer, ...limits })]
+  const asked = await Promise.all(Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? one : two).request({ ...wanted, scopes: ['a', `s${i}`] })))
+  t.equal(new Set(asked.map(elicitation => elicitation?.id)).size, 1)
+  const record = await one.find(elicitationHash(asked[0]!.id))
+  t.equal(record?.scopes.length, 51, 'and no scope is lost')
+})
+
+t.test('each principal, client and provider has a record of its own', async t => {
+  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const variants: ElicitationRequest[] = [
+    wanted,
+    { ...wanted, principal: { issuer: 'i', subject: 't' } },
+    { ...wanted, principal: { issuer: 'j', subject: 's' } },
+    { ...wanted, principal: { issuer: 'i', subject: 's', tenant: 't' } },
+    { ...wanted, principal: { issuer: 'is', subject: '' } },
+    { ...wanted, client: { id: 'd' } },
+    { ...wanted, client: { id: '' } },
+    { ...wanted, client: null },
+    { ...wanted, provider: 'other' }
+  ]
+  const ids = await Promise.all(variants.map(async variant => (await elicitations.request(variant))?.id))
+  t.equal(new Set(ids).size, variants.length)
+})
+
+t.test('a link that is about to expire is not handed out again', async t => {
+  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const first = await elicitations.request(wanted)
+  advance(t, limits.ttlMs - 70_000)
+  t.equal((await elicitations.request(wanted))?.id, first?.id)
+  advance(t, 20_000)
+  const second = await elicitations.request(wanted)
+  t.not(second?.id, first?.id)
+  t.ok(isPending((await elicitations.find(elicitationHash(first!.id)))!), 'the old one can still be used for its last minute')
+})
+
+t.test('a record ends once', async t => {
+  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const { id } = (await elicitations.request(wanted))!
+  const hash = elicitationHash(id)
+  const ends = await Promise.all([elicitations.end(hash, 'completed'), elicitations.end(hash, 'declined'), elicitations.end(hash, 'failed')])
+  t.equal(ends.filter(Boolean).length, 1)
+  t.equal((await elicitations.find(hash))?.status, 'completed')
+  t.equal(await elicitations.end(elicitationHash('unknown'), 'completed'), false)
+})
+
+t.test('what is stored tells neither id nor user', async t => {
+  const rows: string[] = []
+  const { state } = memoryStore()
+  const elicitations = createElicitations({
+    state: { ...state, put: async (key, value, ...rest) => { rows.push(`${key} ${value}`); return await state.put(key, value, ...rest) } }, sealer, ...limits
+  })
+  const { id } = (await elicitations.request({ ...wanted, principal: { issuer: 'canary-issuer', subject: 'canary-subject' } }))!
+  t.equal(rows.length, 2)
+  for (const row of rows) {
+    t.notMatch(row, 'canary')
+    t.notMatch(row, id)
+  }
+})
+
+t.test('completion: other processes are told by the bus; a broken bus, an odd message or a dead session do no harm', async t => {
+  const { bus } = memoryStore()
+  const errors: unknown[] = []
+  const [here, there] = [await createCompletion(bus, error => errors.push(error)), await createCompletion(bus, error => errors.push(error))]
+  const told: string[] = []
+  const notify = (name: string) => async (): Promise<void> => { told.push(name) }
+  const [s1, s2] = [{}, {}]
+  here.watch('id', Date.now() + 1000, s1, notify('here'))
+  there.watch('id', Date.now() + 1000, s2, async () => { throw new Error('dead') })
+  there.watch('id', Date.now() + 1000, {}, notify('there'))
+  there.watch('other', Date.now() + 1000, {}, notify('other'))
+  for (const message of ['', '{', '[]', '{"ended":7}', '{"ended":"x"}']) await bus.publish(message)
+  await here.announce(elicitationHash('id'))
+  await here.announce(elicitationHash('id'))
+  t.strictSame(told.sort(), ['here', 'there'])
+
+  await there.close()
+  await here.announce(elicitationHash('other'))
+  t.notOk(told.includes('other'))
+  const broken = await createCompletion({ ...bus, publish: async () => { throw new Error('down') } }, error => errors.push(error))
+  broken.watch('id', Date.now() + 1000, s1, notify('still'))
+  await broken.announce(elicitationHash('id'))
+  t.ok(told.includes('still'))
+  t.match(errors, [{ message: 'down' }])
+})
+
+t.test('sessions that nobody tells anything are forgotten with their elicitation', async t => {
+  const { bus } = memoryStore()
+  const completion = await createCompletion(bus, () => {})
+  const told: string[] = []
+  completion.watch('old', Date.now() + 1000, {}, async () => { told.push('old') })
+  advance(t, 2000)
+  completion.watch('new', Date.now() + 1000, {}, async () => { told.push('new') })
+  await completion.announce(elicitationHash('old'))
+  t.strictSame(told, [])
+})

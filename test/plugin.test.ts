@@ -1,0 +1,163 @@
+import fastifyCookie from '@fastify/cookie'
+import formbody from '@fastify/formbody'
+import fastifySession from '@fastify/session'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import t from 'tap'
+import { allowLoopbackHttp, defineProvider, mcpConnect, memoryStore } from '../lib/index.js'
+import type { McpConnectOptions } from '../lib/types.js'
+import { authorizationUrl, TestBrowser, USER_HEADER } from './fixtures/browser.js'
+import { A } from './fixtures/server.js'
+
+const options = (change: Partial<McpConnectOptions> = {}): McpConnectOptions => ({
+  baseUrl: 'https://mcp.example.com',
+  store: memoryStore(),
+  keys: [randomBytes(32).toString('base64')],
+  browser: { identify: request => request.headers[USER_HEADER] === undefined ? null : A },
+  providers: { acme: defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] }) },
+  ...change
+})
+
+t.test('the host\'s hooks, parsers, error and 404 handlers are its own', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const hooked: string[] = []
+  app.addHook('onRequest', async request => { hooked.push(request.url) })
+  app.setErrorHandler((error, _request, reply) => reply.code(599).send(`host: ${(error as Error).message}`))
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send('host: not found'))
+  app.addContentTypeParser('text/special', { parseAs: 'string' }, async (_request: unknown, body: string) => body.toUpperCase())
+  await app.register(mcpConnect, options())
+  app.post('/echo', async request => ({ body: request.body }))
+  app.get('/fail', async () => { throw new Error('mine') })
+
+  const echo = async (type: string, payload: string): Promise<string> => (await app.inject({ method: 'POST', url: '/echo', headers: { 'content-type': type }, payload })).body
+  t.equal(await echo('text/special', 'x'), '{"body":"X"}')
+  t.equal(await echo('application/json', '{"a":1}'), '{"body":{"a":1}}')
+  t.match(await echo('application/x-www-form-urlencoded', 'a=1'), /^host: Unsupported Media Type/, 'our form parser stays with us')
+  t.equal((await app.inject('/fail')).body, 'host: mine')
+  const missing = await app.inject('/nothing')
+  t.equal(missing.body, 'host: not found')
+  t.equal(missing.headers['content-security-policy'], undefined)
+  t.equal(app.hasReplyDecorator('setCookie'), false, 'nor are there decorators that the host did not ask for')
+
+  t.match((await app.inject('/connect/no/such/page')).body, 'Nothing here', 'and ours are ours')
+  t.match((await app.inject({ method: 'POST', url: `/connect/${'x'.repeat(43)}/start`, headers: { 'content-type': 'application/json' }, payload: '{}' })).body, 'This form is not one of ours')
+  t.ok(hooked.includes('/connect/no/such/page'), 'the host\'s hooks see our routes too, as with any plugin')
+})
+
+t.test('beside the host\'s own @fastify/cookie, @fastify/formbody and @fastify/session', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(fastifyCookie, { secret: 'secret-of-the-host', parseOptions: { path: '/host' } })
+  await app.register(formbody)
+  await app.register(fastifySession, { secret: randomBytes(32).toString('hex'), cookie: { secure: false }, cookieName: 'host-session' })
+  await app.register(mcpConnect, options({
+    browser: { identify: request => request.session.get<any>('user') ?? null, signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}` }
+  }))
+  app.post<{ Body: { name: string } }>('/login', async (request, reply) => {
+    request.session.set<any>('user', { ...A, label: request.body.name })
+    return reply.setCookie('own', 'x').send('ok')
+  })
+  const browser = new TestBrowser(app, null)
+  t.equal((await browser.get('/connect')).headers.location, '/login?returnTo=%2Fconnect')
+  t.equal((await browser.post('/login', { name: 'Alice' })).statusCode, 200)
+  const page = await browser.get('/connect')
+  t.match(page.body, 'Signed in as <strong>Alice</strong>')
+  t.match([...browser.cookies.keys()].sort(), ['__Host-mcp-connect', 'host-session', 'own'])
+  t.equal((await browser.press('/connect', '/acme/connect')).statusCode, 303)
+})
+
+t.test('in a child with a prefix, and behind a proxy that takes a path off', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  let connectionsUrl = ''
+  await app.register(async child => {
+    await child.register(mcpConnect, options({ baseUrl: 'https://example.com/public/', prefix: '/links' }))
+    connectionsUrl = child.mcpConnect.connectionsUrl
+  }, { prefix: '/mcp' })
+  t.equal(connectionsUrl, 'https://example.com/public/mcp/links')
+  const response = await app.inject({ url: '/mcp/links', headers: { [USER_HEADER]: 'a' } })
+  t.match(response.body, 'action="https://example.com/public/mcp/links/providers/acme/connect"')
+  t.equal(app.hasDecorator('mcpConnect'), false)
+})
+
+t.test('Host and X-Forwarded-Host have no say in our addresses', async t => {
+  const app = Fastify({ trustProxy: true })
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, options())
+  const { body } = await app.inject({ url: '/connect', headers: { [USER_HEADER]: 'a', host: 'attacker.example', 'x-forwarded-host': 'attacker.example' } })
+  t.match(body, 'action="https://mcp.example.com/connect/providers/acme/connect"')
+  t.notMatch(body, 'attacker')
+})
+
+t.test('an identity that is none is a fault of the host, said in its log', async t => {
+  const lines: string[] = []
+  const app = Fastify({ logger: { stream: { write (line: string) { lines.push(line) } } } })
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, options({ browser: { identify: () => ({ subject: 'a' }) as never } }))
+  t.equal((await app.inject('/connect')).statusCode, 500)
+  t.match(lines.join(''), 'browser.identify must return null, or an object with')
+})
+
+t.test('without a sign-in address the page says what to do', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, options())
+  const { statusCode, body } = await app.inject('/connect')
+  t.equal(statusCode, 401)
+  t.match(body, 'Sign in to this server in this browser; then open the link again.')
+})
+
+t.test('closing waits for what is under way, then closes the store', async t => {
+  let arrived = (): void => {}
+  let release = (): void => {}
+  const tokenRequest = new Promise<void>(resolve => { arrived = resolve })
+  const server = createServer((_request, response) => {
+    arrived()
+    release = () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"x","token_type":"bearer"}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.close(); server.closeAllConnections() })
+  const origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+
+  const events: string[] = []
+  const store = memoryStore()
+  const { put } = store.vault
+  const spied = {
+    ...store,
+    vault: { ...store.vault, put: async (...args: Parameters<typeof put>) => { events.push('stored'); return await put(...args) } },
+    close: async () => { events.push('closed'); await store.close() }
+  }
+  const app: FastifyInstance = Fastify()
+  await app.register(mcpConnect, options({
+    baseUrl: 'http://localhost',
+    store: spied,
+    providers: {
+      acme: defineProvider({
+        name: 'Acme', issuer: origin, endpoints: { authorization: `${origin}/a`, token: `${origin}/t` }, clientId: 'id', apiOrigins: [origin], [allowLoopbackHttp]: true
+      })
+    }
+  }))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const browser = new TestBrowser(app, A)
+  const headers = { origin: 'http://localhost' }
+  const page = await browser.get('/connect')
+  const [, csrf = ''] = /acme\/connect"><input type="hidden" name="csrf" value="([^"]+)"/.exec(page.body) ?? []
+  const { location } = (await browser.post('/connect/providers/acme/connect', { csrf }, headers)).headers
+  const [, start = ''] = /\/start"><input type="hidden" name="csrf" value="([^"]+)"/.exec((await browser.get(String(location))).body) ?? []
+  const state = authorizationUrl(await browser.post(`${String(location)}/start`, { csrf: start }, headers)).searchParams.get('state')
+
+  const { port } = app.server.address() as { port: number }
+  const callback = fetch(`http://127.0.0.1:${port}/connect/callback/acme?code=x&state=${state}`, {
+    redirect: 'manual',
+    headers: { [USER_HEADER]: 'a', cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
+  })
+  await tokenRequest
+  const closing = app.close()
+  release()
+  t.equal((await callback).status, 303)
+  await closing
+  t.strictSame(events, ['stored', 'closed'])
+})

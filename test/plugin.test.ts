@@ -4,7 +4,7 @@ import fastifySession from '@fastify/session'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, get, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import { allowLoopbackHttp, defineProvider, mcpConnect, memoryStore } from '../lib/index.js'
 import type { McpConnectOptions } from '../lib/types.js'
@@ -150,14 +150,16 @@ t.test('closing waits for what is under way, then closes the store', async t => 
   const state = authorizationUrl(await browser.post(`${String(location)}/start`, { csrf: start }, headers)).searchParams.get('state')
 
   const { port } = app.server.address() as { port: number }
-  const callback = fetch(`http://127.0.0.1:${port}/connect/callback/acme?code=x&state=${state}`, {
-    redirect: 'manual',
+  const callback = once(get(`http://127.0.0.1:${port}/connect/callback/acme?code=x&state=${state}`, {
+    agent: false,
     headers: { [USER_HEADER]: 'a', cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
-  })
+  }), 'response') as Promise<[IncomingMessage]>
   await tokenRequest
   const closing = app.close()
   release()
-  t.equal((await callback).status, 303)
+  const [answer] = await callback
+  t.equal(answer.statusCode, 303)
+  answer.resume()
   await closing
   t.strictSame(events, ['stored', 'closed'])
 })

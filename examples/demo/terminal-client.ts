@@ -9,6 +9,8 @@ export interface TerminalClientOptions {
   readonly mcpUrl: string
   /** Asked before each request. */
   readonly accessToken: () => Promise<string>
+  /** Whether it declares URL-mode elicitation, as few clients do. @default true */
+  readonly urlMode?: boolean
 }
 
 /** What a tool asks the person to do in a browser. */
@@ -33,8 +35,8 @@ export interface TerminalClient {
   close (): Promise<void>
 }
 
-/** An MCP client that can show a link: it declares URL-mode elicitation and listens for completion. */
-export async function connectTerminalClient ({ mcpUrl, accessToken }: TerminalClientOptions): Promise<TerminalClient> {
+/** An MCP client that can show a link: it declares URL-mode elicitation, unless told otherwise, and listens for completion. */
+export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = true }: TerminalClientOptions): Promise<TerminalClient> {
   const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), {
     fetch: async (url, init) => {
       const headers = new Headers(init?.headers)
@@ -47,7 +49,8 @@ export async function connectTerminalClient ({ mcpUrl, accessToken }: TerminalCl
     if (isJSONRPCErrorResponse(message)) lastError = message.error
   }
 
-  const client = new Client({ name: 'terminal-client', version: '1.0.0' }, { capabilities: { elicitation: { url: {} } } })
+  const capabilities = urlMode ? { elicitation: { url: {} } } : {}
+  const client = new Client({ name: 'terminal-client', version: '1.0.0' }, { capabilities })
   const complete = new Set<string>()
   const waiting = new Map<string, () => void>()
   client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params: { elicitationId } }) => {

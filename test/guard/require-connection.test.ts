@@ -174,10 +174,12 @@ t.test('errors of the handler, of the host and of the store', async t => {
   t.match(server.log.join(''), 'canary of the host')
 
   const { get } = server.store.vault
-  t.intercept(server.store.vault, 'get', { value: async (...args: Parameters<typeof get>) => {
-    const stored = await get(...args)
-    return stored === null ? null : { ...stored, value: `${stored.value.slice(0, -2)}AA` }
-  } })
+  t.intercept(server.store.vault, 'get', {
+    value: async (...args: Parameters<typeof get>) => {
+      const stored = await get(...args)
+      return stored === null ? null : { ...stored, value: `${stored.value.slice(0, -2)}AA` }
+    }
+  })
   t.match(await session.client.callTool({ name: 'issues' }), trouble, 'VLT-14 a broken seal is not taken for "not connected"')
 })
 

@@ -6,6 +6,8 @@ import { connectTerminalClient, type TerminalClient, type UrlRequest } from '../
 import { findChromium, launchChromium } from '../fixtures/chromium.js'
 
 const executablePath = findChromium()
+// UPDATE_SCREENSHOTS=1 renews those that the documentation shows.
+const screenshots = process.env['UPDATE_SCREENSHOTS'] === '1' ? 'docs' : '.tap/screenshots'
 
 if (executablePath !== undefined) {
   await run(executablePath)
@@ -84,7 +86,7 @@ async function run (executablePath: string): Promise<void> {
     t.match(await page.textContent('h1'), 'Connect Acme to Example Corp?')
     const facts = (await page.textContent('dl'))!
     for (const fact of ['Example Corp', 'terminal-client', 'to list your issues', new URL(demo.acme.issuer).host, 'issues:read', 'alice', 'UTC']) t.match(facts, fact)
-    await page.screenshot({ path: '.tap/screenshots/interaction.png' })
+    await page.screenshot({ path: `${screenshots}/interaction.png` })
     await page.click('text=Continue to Acme')
     await page.waitForURL(`${demo.acme.issuer}/**`)
     await consentAtAcme(page)
@@ -161,7 +163,7 @@ async function run (executablePath: string): Promise<void> {
 
     await page.goto(connectionsUrl)
     await signIn(page, 'alice')
-    await page.screenshot({ path: '.tap/screenshots/connections.png' })
+    await page.screenshot({ path: `${screenshots}/connections.png` })
     await page.click('text=Connect Acme')
     await page.click('text=Continue to Acme')
     await consentAtAcme(page)

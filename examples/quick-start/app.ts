@@ -1,0 +1,24 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import Fastify from 'fastify'
+import { github, mcpConnect, memoryStore } from 'fastify-mcp-connect'
+import { signedInUser } from './login.js' // yours: who is signed in in this browser?
+
+export const app = Fastify()
+await app.register(mcpConnect, {
+  baseUrl: 'https://mcp.example.com',
+  store: memoryStore(),
+  keys: [process.env.CONNECT_KEY!], // openssl rand -base64 32
+  browser: { identify: signedInUser, signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}` },
+  providers: { github: github({ clientId: process.env.GITHUB_CLIENT_ID!, clientSecret: process.env.GITHUB_CLIENT_SECRET! }) }
+})
+
+export function createServer () {
+  const server = new McpServer({ name: 'example', version: '1.0.0' })
+  const { requireConnection } = app.mcpConnect.for(server)
+  server.registerTool('list-issues', { description: 'Lists your open issues' },
+    requireConnection('github', { scopes: ['repo'], reason: 'to list your issues' }, async github => {
+      const response = await github.fetch('https://api.github.com/issues')
+      return { content: [{ type: 'text', text: await response.text() }] }
+    }))
+  return server
+}

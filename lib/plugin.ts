@@ -1,23 +1,23 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { createBrowserSessions } from './browser/browser-session.js'
 import { createCookies } from './browser/cookies.js'
-import { createCsrf } from './browser/csrf.js'
-import { createFlowCookies } from './browser/flow-cookie.js'
+import { createFlowCookies } from './browser/flow-cookies.js'
+import { createForms } from './browser/forms.js'
 import { logRoutesOnly } from './browser/logging.js'
 import { registerRoutes } from './browser/routes.js'
-import { createBrowserSessions } from './browser/session.js'
 import { createUrls } from './browser/urls.js'
-import { requireVisitor } from './browser/visitors.js'
 import { createConnections } from './connections/connections.js'
 import { createCompletion } from './elicitation/completion.js'
 import { createElicitations } from './elicitation/elicitations.js'
 import { createFlows } from './elicitation/flows.js'
+import { OptionsError } from './errors.js'
 import { createDecide } from './guard/guard.js'
 import { loadSdkCopies } from './guard/sdk-v1-copies.mjs'
 import { createSdkV1Guard } from './guard/sdk-v1.js'
 import { createConfigurations } from './oauth/configuration.js'
 import { resolveOptions } from './options.js'
-import type { McpConnect, McpConnectOptions, McpServerLike } from './types.js'
+import type { ContextOf, Guard, McpConnect, McpConnectOptions, McpServerLike } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
 import { createSealer } from './vault/sealer.js'
 
@@ -28,43 +28,44 @@ declare module 'fastify' {
 }
 
 async function plugin (app: FastifyInstance, options: McpConnectOptions): Promise<void> {
+  if (app.hasDecorator('mcpConnect')) throw new OptionsError('the plugin is registered here already; register it once')
   const { baseUrl, prefix, name, store, vault, keys, browser, providers, principal, authorize, ...settings } = resolveOptions(options)
-  const log = app.log
+  const { log } = app
+  const { state } = store
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)
-  const { state } = store
-
   const elicitations = createElicitations({ state, sealer, ttlMs: settings.elicitationTtlMs, declineCoolDownMs: settings.declineCoolDownMs })
   const connections = createConnections({ vault, sealer })
   const completion = await createCompletion(store.bus, error => log.warn({ err: error }, 'mcp-connect: other processes could not be told that an elicitation has ended'))
   app.addHook('onClose', async () => {
-    await completion.close()
-    await store.close()
+    try {
+      await completion.close()
+    } finally {
+      await store.close()
+    }
   })
 
   await app.register(async child => {
-    const cookies = await createCookies(child, urls.secure)
     logRoutesOnly(child)
+    const cookies = await createCookies(child, urls.secure)
     await registerRoutes(child, {
       name,
       urls,
+      browser,
       providers,
+      authorize,
       elicitations,
       flows: createFlows({ state, sealer }),
       completion,
       connections,
-      sessions: createBrowserSessions(ring, cookies),
       flowCookies: createFlowCookies(cookies),
-      csrf: createCsrf(ring, urls.origin),
-      configuration: createConfigurations(),
-      requireVisitor: (request, reply) => requireVisitor(browser, request, reply),
-      signInUrl: returnTo => browser.signInUrl?.(returnTo) ?? null,
-      authorize
+      forms: createForms(ring, createBrowserSessions(ring, cookies), urls.origin),
+      configuration: createConfigurations()
     })
   }, { prefix })
 
-  const sdkCopies = await loadSdkCopies()
+  const copies = await loadSdkCopies()
   const decide = createDecide({
     connections,
     elicitations,
@@ -76,11 +77,15 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     elicitationUrl: id => urls.elicitation(id),
     log
   })
-  const mcpConnect = {
+  const mcpConnect: McpConnect = {
     connectionsUrl: urls.connections,
-    for: (server: McpServerLike) => createSdkV1Guard({ server, copies: sdkCopies(), providers, decide })
+    for<S extends McpServerLike> (server: S) {
+      const { requireConnection } = createSdkV1Guard({ server, copies: copies(), providers, decide })
+      // The overloads are told apart at run time, by parseRequirements.
+      return { requireConnection } as Guard<ContextOf<S>>
+    }
   }
-  app.decorate('mcpConnect', mcpConnect as unknown as McpConnect)
+  app.decorate('mcpConnect', mcpConnect)
 }
 
 /** Lets an MCP server act for its users at third parties. See the README for its options. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hashFields } from './encoding.js'
 import type { Principal } from './types.js'
 
 const part = z.string().min(1).max(1024)
@@ -15,12 +16,17 @@ export function parsePrincipal (value: unknown): Principal | null {
   return tenant === undefined ? { issuer, subject } : { issuer, subject, tenant }
 }
 
-/** Compares code unit by code unit. */
-export function samePrincipal (a: Principal, b: Principal): boolean {
-  return a.issuer === b.issuer && a.subject === b.subject && a.tenant === b.tenant
+/** The members in which two principals differ, code unit by code unit. */
+export function differingMembers (a: Principal, b: Principal): ReadonlyArray<keyof Principal> {
+  return (['issuer', 'subject', 'tenant'] as const).filter(member => a[member] !== b[member])
 }
 
 /** The members in a fixed order. An absent tenant is the empty string, which no tenant can be. */
 export function principalFields ({ tenant = '', issuer, subject }: Principal): readonly string[] {
   return [tenant, issuer, subject]
+}
+
+/** Names a principal in keys, without telling who it is. */
+export function hashPrincipal (principal: Principal): string {
+  return hashFields('principal', ...principalFields(principal))
 }

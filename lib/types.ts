@@ -161,7 +161,10 @@ export interface Store {
 
 /** Options of the plugin. */
 export interface McpConnectOptions {
-  /** Public base URL of this server. Every URL is built from it, never from `Host`. `http:` on loopback only. */
+  /**
+   * Public base URL of this server. Every URL is built from it, never from `Host`. `http:` on loopback only. A path in it is
+   * what a proxy in front takes off; it is put before the application's own prefix.
+   */
   readonly baseUrl: string
   /** Path under which the plugin's pages live. @default '/connect' */
   readonly prefix?: string
@@ -174,7 +177,7 @@ export interface McpConnectOptions {
   /** Encryption keys, the newest first, each 32 random bytes in base64 or hexadecimal. */
   readonly keys: readonly string[]
   /** Turns the verified claims of an access token into a principal. @default claims => ({ issuer: claims.iss, subject: claims.sub }) */
-  readonly principal?: (claims: Claims) => Principal
+  readonly principal?: (claims: Claims) => Readonly<Record<'issuer' | 'subject', unknown> & { tenant?: unknown }>
   /** Who is in front of the browser. */
   readonly browser: BrowserIdentity
   /** The third parties, by key. */
@@ -183,9 +186,9 @@ export interface McpConnectOptions {
   readonly authorize?: (principal: Principal, provider: string) => Promise<boolean> | boolean
   /** What a client gets whose capabilities are unknown, as with stateless serving. @default 'fallback' */
   readonly whenCapabilityUnknown?: 'fallback' | 'elicit'
-  /** How long a link can be used. @default 900000 (15 minutes) */
+  /** How long a link can be used, from a minute to a day. @default 900000 (15 minutes) */
   readonly elicitationTtlMs?: number
-  /** How long nobody is asked again after having declined. @default 300000 (5 minutes) */
+  /** How long nobody is asked again after having declined, a day at most. @default 300000 (5 minutes) */
   readonly declineCoolDownMs?: number
 }
 
@@ -209,7 +212,10 @@ export interface McpServerLike {
   registerResource (name: any, template: any, config: any, callback: any): unknown
 }
 
-/** The context type that the given server's SDK passes to handlers. */
+/**
+ * The context type that the given server's SDK passes to handlers. The last overload of `registerResource` is the only
+ * place where SDK v1 names it last, whatever the schema.
+ */
 export type ContextOf<S> = S extends { registerResource (n: any, t: any, c: any, callback: infer F): unknown }
   ? F extends (uri: any, variables: any, context: infer C) => unknown ? C : never
   : never
@@ -218,24 +224,27 @@ export type ContextOf<S> = S extends { registerResource (n: any, t: any, c: any,
 export interface Guard<Ctx> {
   /**
    * Wraps the handler of a tool, prompt or resource, so that it runs with a live connection and not without one.
-   * The connection comes first, then whatever the SDK passes.
+   * The connection comes first, then whatever the SDK passes; for several providers, an object of connections by key.
    * @throws FST_MCP_CONNECT_UNKNOWN_PROVIDER when no such provider is configured
    * @throws FST_MCP_CONNECT_GUARD_OPTIONS when the options are wrong
    */
-  requireConnection<N extends ProviderName, A extends unknown[] = [Ctx], R = never> (
-    provider: N,
-    handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
-  requireConnection<N extends ProviderName, A extends unknown[] = [Ctx], R = never> (
-    provider: N,
-    options: RequireOptions,
-    handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
   requireConnection<const N extends readonly [ProviderName, ...ProviderName[]], A extends unknown[] = [Ctx], R = never> (
     providers: N,
     handler: (connections: { readonly [K in N[number]]: ConnectionOf<K> }, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
+  /** Several providers, with options by provider. */
   requireConnection<const N extends readonly [ProviderName, ...ProviderName[]], A extends unknown[] = [Ctx], R = never> (
     providers: N,
     options: { readonly [K in N[number]]?: RequireOptions },
     handler: (connections: { readonly [K in N[number]]: ConnectionOf<K> }, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
+  /** One provider. */
+  requireConnection<N extends ProviderName, A extends unknown[] = [Ctx], R = never> (
+    provider: N,
+    handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
+  /** One provider, with options. */
+  requireConnection<N extends ProviderName, A extends unknown[] = [Ctx], R = never> (
+    provider: N,
+    options: RequireOptions,
+    handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
 }
 
 /** `app.mcpConnect`. */
@@ -244,7 +253,9 @@ export interface McpConnect {
   readonly connectionsUrl: string
   /**
    * Makes the guard for one MCP server.
-   * @throws FST_MCP_CONNECT_SDK_MISMATCH when the server is of no copy of the MCP SDK that this package can load
+   * @throws FST_MCP_CONNECT_NOT_MCP_SERVER when it is none
+   * @throws FST_MCP_CONNECT_SDK_MISSING when no copy of the MCP SDK can be loaded
+   * @throws FST_MCP_CONNECT_SDK_MISMATCH when the server comes from a copy of the MCP SDK that this package cannot load
    */
   for<S extends McpServerLike> (server: S): Guard<ContextOf<S>>
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import * as errors from '../lib/errors.js'
-import { outcomePage } from '../lib/browser/pages/outcome.js'
+import { outcomeOf } from '../lib/browser/pages/outcome.js'
 
 t.test('codes begin alike and are of one error each', async t => {
   const codes = Object.values(errors).filter(value => typeof value === 'function' && value !== errors.shortCode && value !== errors.NotRunError)
@@ -10,11 +10,10 @@ t.test('codes begin alike and are of one error each', async t => {
 })
 
 t.test('every error of a person\'s request has a page of its own', async t => {
-  const generic = outcomePage({ code: '', status: 400, next: { label: '', url: '' } })
   for (const Class of Object.values(errors)) {
     if (Class === errors.shortCode || Class === errors.NotRunError) continue
     const error = new (Class as new (...args: string[]) => { code: string, statusCode: number })('', '')
     if (error.statusCode >= 500 && error.statusCode !== 502) continue
-    t.not(outcomePage({ code: errors.shortCode(error), status: 400, next: { label: '', url: '' } }), generic, error.code)
+    t.not(outcomeOf(errors.shortCode(error), 400), outcomeOf('', 400), error.code)
   }
 })

@@ -43,9 +43,9 @@ t.test('good options, in their shortest form and in their longest', async t => {
 })
 
 const refusals: ReadonlyArray<readonly [name: string, change: object, path: string, mend: RegExp]> = [
-  ['an unknown key', { baseURL: 'https://x.example' }, '', /Unrecognized key: "baseURL"/],
-  ['no base URL', { baseUrl: undefined }, 'baseUrl', /expected string/],
-  ['a relative base URL', { baseUrl: '/mcp' }, 'baseUrl', /absolute URL, such as/],
+  ['an unknown key', { baseURL: 'https://x.example' }, '', /unknown: baseURL; known are: baseUrl, prefix/],
+  ['no base URL', { baseUrl: undefined }, 'baseUrl', /must be the public base URL/],
+  ['a relative base URL', { baseUrl: '/mcp' }, 'baseUrl', /such as https:/],
   ['BRW-18 http off loopback', { baseUrl: 'http://mcp.example.com' }, 'baseUrl', /must be https/],
   ['BRW-18 a host that only looks like loopback', { baseUrl: 'http://localhost.example.com' }, 'baseUrl', /must be https/],
   ['a base URL with a query', { baseUrl: 'https://mcp.example.com/?x' }, 'baseUrl', /must not have/],
@@ -54,6 +54,7 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['no store', { store: undefined }, 'store', /memoryStore\(\)/],
   ['a store with a part missing', { store: { ...memoryStore(), bus: {} } }, 'store', /memoryStore\(\)/],
   ['a vault with a method missing', { vault: { get () {}, put () {}, delete () {} } }, 'vault', /get, put, delete, list/],
+  ['a key that is not set', { keys: [undefined] }, 'keys\\[0\\]', /environment variable/],
   ['no keys', { keys: [] }, 'keys', /openssl rand -base64 32/],
   ['keys that are none', { keys: 'secret' }, 'keys', /openssl rand -base64 32/],
   ['VLT-12 a short key', { keys: [randomBytes(16).toString('base64')] }, 'keys\\[0\\]', /is 16; make one with/],
@@ -68,10 +69,13 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['a browser identity of another shape', { browser: () => null }, 'browser', /identify\(request\)/],
   ['a principal that is no function', { principal: 'sub' }, 'principal', /function from claims/],
   ['an authorize that is no function', { authorize: true }, 'authorize', /must be a function/],
+  ['a sign-in address that is no function', { browser: { identify () {}, signInUrl: '/login' } }, 'browser', /function signInUrl/],
   ['a word that is no choice', { whenCapabilityUnknown: 'always' }, 'whenCapabilityUnknown', /fallback/],
-  ['a lifetime in seconds', { elicitationTtlMs: 900 }, 'elicitationTtlMs', /60000/],
-  ['a provider key with a slash', { providers: { 'a/b': {} } }, 'providers', /Invalid key/],
-  ['a provider that is no definition', { providers: { acme: null } }, '', /provider/]
+  ['a lifetime in seconds', { elicitationTtlMs: 900 }, 'elicitationTtlMs', /milliseconds, from 60000/],
+  ['a cool-down without an end', { declineCoolDownMs: Infinity }, 'declineCoolDownMs', /milliseconds, from 0/],
+  ['a provider key with a slash', { providers: { 'a/b': {} } }, 'providers', /letters, digits/],
+  ['a preset that was not called', { providers: { github } }, 'providers.github', /call it/],
+  ['a provider that is no definition', { providers: { acme: null } }, 'providers.acme', /defineProvider/]
 ]
 
 t.test('bad options are refused at registration, with the path and the mend', async t => {
@@ -91,14 +95,17 @@ t.test('provider definitions', async t => {
   t.ok(Object.isFrozen(defineProvider(definition)))
   t.strictSame(defineProvider(defineProvider(definition)), defineProvider(definition))
   for (const [change, path, mend] of [
-    [{ isuer: 'x' }, '', /Unrecognized key: "isuer"/],
+    [{ isuer: 'x' }, '', /"Acme": .*unknown: isuer; known are: name, issuer/],
     [{ issuer: 'http://acme.example' }, 'issuer', /https/],
     [{ issuer: 'http://localhost:1' }, 'issuer', /allowLoopbackHttp/],
     [{ issuer: 'https://user:password@acme.example' }, 'issuer', /without user/],
     [{ endpoints: { authorization: 'https://acme.example/a', token: 'http://acme.example/t' } }, 'endpoints.token', /https/],
     [{ scopes: ['a b'] }, 'scopes\\[0\\]', /one scope/],
-    [{ clientSecret: '' }, 'clientSecret', /leave it out/],
-    [{ authorizationParameters: { state: 'x' } }, 'authorizationParameters', /Invalid key/],
+    [{ clientSecret: '' }, 'clientSecret', /leave the key out/],
+    [{ clientSecret: undefined }, 'clientSecret', /environment variable.*leave the key out/],
+    [{ clientId: undefined }, 'clientId', /environment variable/],
+    [{ issuer: 'https://acme.example/.well-known/openid-configuration' }, 'issuer', /the issuer itself/],
+    [{ authorizationParameters: { state: 'x' } }, 'authorizationParameters.state', /set by the plugin/],
     [{ apiOrigins: ['https://api.acme.example/'] }, 'apiOrigins', /without a path/],
     [{ apiOrigins: [] }, 'apiOrigins', /at least one/],
     [{ name: 'Ac\u202Eme' }, 'name', /control or formatting/]
@@ -117,4 +124,16 @@ t.test('github: pinned endpoints, the issuer that GitHub names in its responses,
     scopes: ['repo'],
     scopeSeparator: ','
   })
+})
+
+t.test('github: what is missing or unknown is refused', async t => {
+  t.throws(() => github({ clientId: 'id', clientSecret: undefined as never }), { code: 'FST_MCP_CONNECT_OPTIONS', message: /clientSecret/ })
+  t.throws(() => github({ clientId: 'id', clientSecret: 'x', apiOrigins: [] } as never), { message: /unknown: apiOrigins; known are/ })
+})
+
+t.test('the plugin is registered once', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, good())
+  await t.rejects(async () => await app.register(mcpConnect, good()), { code: 'FST_MCP_CONNECT_OPTIONS', message: /register it once/ })
 })

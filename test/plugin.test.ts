@@ -107,7 +107,7 @@ t.test('without a sign-in address the page says what to do', async t => {
   await app.register(mcpConnect, options())
   const { statusCode, body } = await app.inject('/connect')
   t.equal(statusCode, 401)
-  t.match(body, 'Sign in to this server in this browser; then open the link again.')
+  t.match(body, 'Sign in to this server in this browser, then start again.')
 })
 
 t.test('closing waits for what is under way, then closes the store', async t => {
@@ -162,4 +162,29 @@ t.test('closing waits for what is under way, then closes the store', async t => 
   answer.resume()
   await closing
   t.strictSame(events, ['stored', 'closed'])
+})
+
+t.test('what the host\'s own functions do wrong ends in a page, and in the log', async t => {
+  for (const [change, status, logged] of [
+    [{ browser: { identify: () => { throw Object.assign(new Error('canary of identify'), { statusCode: 401 }) } } }, 500, /canary of identify/],
+    [{ browser: { identify: () => Promise.reject(null) } }, 500, /no Error was thrown/], // eslint-disable-line prefer-promise-reject-errors
+    [{ browser: { identify: () => undefined as never } }, 401, /SIGN_IN_REQUIRED/],
+    [{ browser: { identify: () => null, signInUrl: () => { throw new Error('canary of signInUrl') } } }, 500, /canary of signInUrl/],
+    [{ browser: { identify: () => null, signInUrl: async () => '/login' } as never }, 500, /SIGN_IN_URL_INVALID/],
+    [{ browser: { identify: () => null, signInUrl: () => '//attacker.example' } }, 500, /path on this server/],
+    [{ browser: { identify: () => null, signInUrl: () => 'javascript:alert(1)' } }, 500, /path on this server/],
+    [{ authorize: () => { throw new Error('canary of authorize') } }, 500, /canary of authorize/]
+  ] as Array<[Partial<McpConnectOptions>, number, RegExp]>) {
+    const lines: string[] = []
+    const app = Fastify({ logger: { stream: { write (line: string) { lines.push(line) } } } })
+    await app.register(mcpConnect, options(change))
+    for (const [method, url] of [['GET', '/connect'], ['POST', '/connect/providers/acme/connect']] as const) {
+      const { statusCode, body, headers } = await app.inject({ method, url, headers: { [USER_HEADER]: 'a', 'content-type': 'application/x-www-form-urlencoded' }, payload: '' })
+      if (method === 'GET') t.equal(statusCode, status, String(logged))
+      t.match(headers['content-type'], 'text/html')
+      t.notMatch(body, 'canary')
+    }
+    t.match(lines.join(''), logged)
+    await app.close()
+  }
 })

@@ -2,7 +2,7 @@ import { fastifyCookie } from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { CookieInvalidError } from '../errors.js'
 
-/** The plugin's cookies, read from the header itself, so that no other cookie plugin's settings matter. */
+/** The plugin's cookies. Their values are cookie-safe as they are, so the host's ways of decoding have no part in them. */
 export interface Cookies {
   /** @throws FST_MCP_CONNECT_COOKIE_INVALID when the cookie is there twice: a sibling domain may have planted one */
   read (request: FastifyRequest, name: string): string | undefined
@@ -17,27 +17,31 @@ export interface Cookies {
  * @param secure `false` on loopback without TLS, where browsers take no `__Host-` cookies
  */
 export async function createCookies (app: FastifyInstance, secure: boolean): Promise<Cookies> {
-  if (!app.hasDecorator('parseCookie')) await app.register(fastifyCookie, { hook: false })
-  const fullName = (name: string): string => secure ? `__Host-${name}` : name
-
-  const pairs = (request: FastifyRequest): string[] =>
-    (request.headers.cookie ?? '').split(';').map(pair => pair.split('=', 1)[0]!.trim())
+  if (!app.hasDecorator('serializeCookie')) await app.register(fastifyCookie, { hook: false })
+  const prefix = secure ? '__Host-' : ''
 
   return {
     read (request, name) {
-      if (pairs(request).filter(pair => pair === fullName(name)).length > 1) throw new CookieInvalidError()
-      return app.parseCookie(request.headers.cookie ?? '')[fullName(name)]
+      const found = readPairs(request).filter(([key]) => key === prefix + name)
+      if (found.length > 1) throw new CookieInvalidError()
+      return found[0]?.[1]
     },
 
-    names (request, beginning) {
-      return pairs(request).filter(pair => pair.startsWith(fullName(beginning))).map(pair => pair.slice(fullName('').length))
-    },
+    names: (request, beginning) => readPairs(request).map(([key]) => key)
+      .filter(key => key.startsWith(prefix + beginning)).map(key => key.slice(prefix.length)),
 
     write (reply, name, value, maxAgeSeconds) {
       // Lax survives the provider's redirect back to us, which is a top-level GET; Strict does not.
-      reply.header('set-cookie', app.serializeCookie(fullName(name), value, {
-        path: '/', secure, httpOnly: true, sameSite: 'lax', ...maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }
+      reply.header('set-cookie', app.serializeCookie(prefix + name, value, {
+        path: '/', secure, httpOnly: true, sameSite: 'lax', encode: String, ...maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }
       }))
     }
   }
+}
+
+function readPairs ({ headers }: FastifyRequest): Array<readonly [name: string, value: string]> {
+  return (headers.cookie ?? '').split(';').map(pair => {
+    const [name = '', ...value] = pair.split('=')
+    return [name.trim(), value.join('=').trim()]
+  })
 }

@@ -8,7 +8,7 @@ const styleHash = createHash('sha256').update(STYLE).digest('base64')
 /** The headers of every answer, whatever its status. */
 export function securityHeaders (secure: boolean): Readonly<Record<string, string>> {
   return {
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
     'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
     // With no-referrer, browsers would send `Origin: null` with our own forms.

@@ -1,12 +1,12 @@
 import formbody from '@fastify/formbody'
-import type { FastifyError, FastifyInstance, HTTPMethods, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { MethodNotAllowedError, NotFoundError } from '../errors.js'
-import { callbackHandler } from './callback.js'
-import { connectionsHandlers } from './connections-page.js'
+import { connectionsHandlers } from './connections-handlers.js'
+import { createErrorHandler } from './error-handler.js'
 import { HTML, securityHeaders } from './headers.js'
-import { interactionHandlers } from './interaction.js'
-import { sendOutcome } from './outcome.js'
-import type { BrowserServices } from './services.js'
+import { interactionHandlers } from './interaction-handlers.js'
+import { redirectionEndpoint } from './redirection-endpoint.js'
+import type { BrowserServices, Handler } from './services.js'
 
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const BODY_LIMIT = 16 * 1024
@@ -19,10 +19,11 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(headers).type(HTML)
   })
-  app.setErrorHandler<FastifyError>((error, request, reply) => sendOutcome(services, error, request, reply, { comesBack: request.method === 'GET' }))
-  app.setNotFoundHandler((request, reply) => sendOutcome(services, new NotFoundError(), request, reply, { comesBack: false }))
+  const handleError = createErrorHandler(services)
+  app.setErrorHandler(handleError)
+  app.setNotFoundHandler((request, reply) => handleError(new NotFoundError(), request, reply))
 
-  const route = (method: 'GET' | 'POST', url: string, handler: RouteHandlerMethod): void => {
+  const route = (method: 'GET' | 'POST', url: string, handler: Handler): void => {
     app.route({ method, url, handler, exposeHeadRoute: false })
     app.route({
       method: METHODS.filter(other => other !== method),
@@ -40,7 +41,7 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   route('POST', '/providers/:provider/connect', connections.connect)
   route('POST', '/providers/:provider/disconnect', connections.disconnect)
 
-  route('GET', '/callback/:provider', callbackHandler(services))
+  route('GET', '/callback/:provider', redirectionEndpoint(services))
 
   const interaction = interactionHandlers(services)
   route('GET', '/:id', interaction.show)

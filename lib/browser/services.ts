@@ -3,31 +3,65 @@ import type { Connections } from '../connections/connections.js'
 import type { Completion } from '../elicitation/completion.js'
 import type { Elicitations } from '../elicitation/elicitations.js'
 import type { Flows } from '../elicitation/flows.js'
+import { NotFoundError, SignInRequiredError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
-import type { Principal, Provider } from '../types.js'
-import type { Csrf } from './csrf.js'
-import type { FlowCookies } from './flow-cookie.js'
-import type { BrowserSessions } from './session.js'
+import type { BrowserIdentity, McpConnectOptions, Provider } from '../types.js'
+import type { FlowCookies } from './flow-cookies.js'
+import type { Forms } from './forms.js'
+import { remember } from './request-notes.js'
 import type { Urls } from './urls.js'
-import type { Visitor } from './visitors.js'
+import { findSignInUrl, findVisitor, type Visitor } from './visitors.js'
+
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** What the routes work with. */
 export interface BrowserServices {
   /** This server, as it is named to people. */
   readonly name: string
   readonly urls: Urls
+  readonly browser: BrowserIdentity
   readonly providers: ReadonlyMap<string, Provider>
+  readonly authorize: Required<McpConnectOptions>['authorize']
   readonly elicitations: Elicitations
   readonly flows: Flows
   readonly completion: Completion
   readonly connections: Connections
-  readonly sessions: BrowserSessions
   readonly flowCookies: FlowCookies
-  readonly csrf: Csrf
+  readonly forms: Forms
   configuration (provider: Provider): Promise<Configuration>
-  requireVisitor (request: FastifyRequest, reply: FastifyReply): Promise<Visitor>
-  signInUrl (returnTo: string): string | null
-  authorize (principal: Principal, provider: string): Promise<boolean> | boolean
+}
+
+/**
+ * Who is in front of the browser, for addresses that cannot be opened again after signing in.
+ * @throws FST_MCP_CONNECT_SIGN_IN_REQUIRED
+ */
+export async function requireVisitor ({ browser }: BrowserServices, request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
+  const visitor = await findVisitor(browser, request, reply)
+  if (visitor === null) throw new SignInRequiredError()
+  remember(request, { visitor })
+  return visitor
+}
+
+/** Makes the handler of a page; a visitor who is not signed in is taken to the host's sign-in, and back to the page. */
+export function page (services: BrowserServices, show: (visitor: Visitor, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>): Handler {
+  const { browser, urls } = services
+  return async (request, reply) => {
+    const visitor = await findVisitor(browser, request, reply)
+    if (visitor !== null) {
+      remember(request, { visitor })
+      return await show(visitor, request, reply)
+    }
+    const signInUrl = findSignInUrl(browser, urls.pathOf(request))
+    if (signInUrl === null) throw new SignInRequiredError()
+    return reply.redirect(signInUrl, 303)
+  }
+}
+
+/** The provider that a path names. @throws FST_MCP_CONNECT_NOT_FOUND */
+export function requireProvider ({ providers }: BrowserServices, key: string): Provider {
+  const provider = providers.get(key)
+  if (provider === undefined) throw new NotFoundError()
+  return provider
 }
 
 /** The host that people see named as the provider's. */

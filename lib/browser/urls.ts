@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+
 /** The addresses of the plugin's pages. All of them come from the configured base URL, none from a request. */
 export interface Urls {
   /** `https://host`, as browsers send it in `Origin`. */
@@ -7,8 +9,8 @@ export interface Urls {
   elicitation (id: string, step?: 'start' | 'decline' | 'done'): string
   provider (key: string, step: 'connect' | 'disconnect'): string
   redirectUri (provider: string): string
-  /** A path of the application, as it is seen from outside. */
-  path (path: string): string
+  /** The path of a request, as it is seen from outside, without its query. */
+  pathOf (request: FastifyRequest): string
 }
 
 /** @param prefix path of the plugin's routes in the application */
@@ -22,6 +24,6 @@ export function createUrls (baseUrl: URL, prefix: string): Urls {
     elicitation: (id, step) => step === undefined ? `${root}/${id}` : `${root}/${id}/${step}`,
     provider: (key, step) => `${root}/providers/${key}/${step}`,
     redirectUri: provider => `${root}/callback/${provider}`,
-    path: path => new URL(base + path).pathname
+    pathOf: ({ url }) => new URL(base + new URL(url, base).pathname).pathname
   }
 }

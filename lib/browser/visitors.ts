@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { IdentityInvalidError, SignInRequiredError } from '../errors.js'
+import { IdentityInvalidError, SignInUrlInvalidError } from '../errors.js'
 import { plainText } from '../plain-text.js'
 import { parsePrincipal } from '../principal.js'
 import type { BrowserIdentity, Principal } from '../types.js'
@@ -13,12 +13,25 @@ export interface Visitor {
 
 /**
  * Asks the host application who is signed in.
- * @throws FST_MCP_CONNECT_SIGN_IN_REQUIRED, FST_MCP_CONNECT_IDENTITY_INVALID
+ * @returns `null` when nobody is
+ * @throws FST_MCP_CONNECT_IDENTITY_INVALID
  */
-export async function requireVisitor (browser: BrowserIdentity, request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
-  const user = await browser.identify(request, reply)
-  if (user === null || user === undefined) throw new SignInRequiredError()
+export async function findVisitor (browser: BrowserIdentity, request: FastifyRequest, reply: FastifyReply): Promise<Visitor | null> {
+  const user = await browser.identify(request, reply) ?? null
+  if (user === null) return null
   const principal = parsePrincipal(user)
   if (principal === null) throw new IdentityInvalidError()
-  return { principal, label: plainText(user.label ?? principal.subject, 100) }
+  return { principal, label: plainText(String(user.label ?? principal.subject), 100) }
+}
+
+/**
+ * Asks the host application where people sign in.
+ * @returns `null` when it does not say
+ * @throws FST_MCP_CONNECT_SIGN_IN_URL_INVALID
+ */
+export function findSignInUrl (browser: BrowserIdentity, returnTo: string): string | null {
+  const url: unknown = browser.signInUrl?.(returnTo) ?? null
+  if (url === null) return null
+  if (typeof url !== 'string' || !/^(\/(?![/\\])|https?:\/\/)/i.test(url)) throw new SignInUrlInvalidError()
+  return url
 }

@@ -1,6 +1,6 @@
 import type { Grant } from '../types.js'
 
-/** They shape the login or the refresh token and not what the API allows, and many servers do not echo them. */
+/** These affect sign-in or the refresh token, not what the API allows; many servers do not echo them. */
 const NEVER_MISSING: readonly string[] = ['offline_access', 'openid', 'profile', 'email']
 
 /** The scopes that are wanted and not granted. Scopes are compared as sets (RFC 6749 section 3.3). */
@@ -8,9 +8,10 @@ export function missingScopes (grant: Grant, wanted: readonly string[]): readonl
   return wanted.filter(scope => !grant.scopes.includes(scope) && !NEVER_MISSING.includes(scope))
 }
 
-/** Whether the last authorization asked for all of these already: asking again would not change the answer. */
-export function wereWithheld (grant: Grant, missing: readonly string[]): boolean {
-  return missing.every(scope => grant.requestedScopes.includes(scope))
+/** Whether scopes are missing that the last authorization asked for: asking again would not change the answer. */
+export function isWithheld (grant: Grant, wanted: readonly string[]): boolean {
+  const missing = missingScopes(grant, wanted)
+  return missing.length > 0 && missing.every(scope => grant.requestedScopes.includes(scope))
 }
 
 export function isExpired ({ expiresAt }: Grant): boolean {

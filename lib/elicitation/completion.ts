@@ -5,10 +5,12 @@ import { elicitationHash } from './elicitations.js'
 /** Sends `notifications/elicitation/complete` to one MCP session. May fail; nothing depends on it. */
 export type Notify = () => Promise<void>
 
-/** Tells the MCP sessions that were handed an elicitation, wherever they are served, that it has ended. */
+/** Tells the MCP sessions that were handed an elicitation, wherever they are served, that it has ended (MCP 2025-11-25, elicitation). */
 export interface Completion {
   /** Remembers that an MCP session of this process was handed the id. @param session the identity of the session */
-  watch (id: string, expiresAt: number, session: object, notify: Notify): void
+  watch (id: string, expiresAt: number, mcpSession: object, notify: Notify): void
+  /** Notifies the sessions of this process, once. Never fails. */
+  deliver (hash: string): void
   /** Notifies the sessions of every process that shares the bus, once. Never fails. */
   announce (hash: string): Promise<void>
   close (): Promise<void>
@@ -23,7 +25,7 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
     const sessions = watched.get(hash)?.sessions.values() ?? []
     watched.delete(hash)
     // A session may be gone, or have no open stream: the client then retries by itself.
-    for (const notify of sessions) notify().catch(() => {})
+    for (const notify of sessions) Promise.resolve().then(notify).catch(() => {})
   }
 
   const unsubscribe = await bus.subscribe(message => {
@@ -32,7 +34,7 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
   })
 
   return {
-    watch (id, expiresAt, session, notify) {
+    watch (id, expiresAt, mcpSession, notify) {
       const now = Date.now()
       for (const [key, entry] of watched) {           // in the order of insertion, so the oldest come first
         if (entry.expiresAt > now) break
@@ -40,9 +42,11 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
       }
       const hash = elicitationHash(id)
       const entry = watched.get(hash) ?? { expiresAt, sessions: new Map<object, Notify>() }
-      entry.sessions.set(session, notify)
+      entry.sessions.set(mcpSession, notify)
       watched.set(hash, entry)
     },
+
+    deliver,
 
     async announce (hash) {
       deliver(hash)

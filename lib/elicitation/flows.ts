@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { hashFields } from '../encoding.js'
 import type { StateStore } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
@@ -6,15 +6,11 @@ import { createRecords } from './records.js'
 
 /** One browser attempt at an interaction. */
 export interface Flow {
-  /** Hash of the elicitation's id. */
-  readonly elicitation: string
-  /** The elicitation's id, for the way back to its page. */
   readonly elicitationId: string
   readonly provider: string
   readonly scopes: readonly string[]
   readonly codeVerifier: string
   readonly nonce?: string
-  /** SHA-256 of the flow cookie, in hexadecimal. */
   readonly cookieHash: string
   readonly status: 'started' | 'claimed'
   /** Epoch milliseconds. */
@@ -22,7 +18,7 @@ export interface Flow {
 }
 
 export interface Flows {
-  start (flow: Pick<Flow, 'elicitation' | 'elicitationId' | 'provider' | 'scopes' | 'codeVerifier' | 'nonce' | 'cookieHash'>, state: string): Promise<void>
+  start (state: string, flow: Omit<Flow, 'status' | 'expiresAt'>): Promise<void>
   find (state: string): Promise<Flow | null>
   /** Spends the flow. Of all that try, one gets `true`, and that one alone may send the token request. */
   claim (state: string): Promise<boolean>
@@ -33,13 +29,8 @@ export const FLOW_TTL_MS = 10 * 60_000
 /** A flow's record outlives it, so that a late answer is told "expired" and not "unknown". */
 const AFTERLIFE_MS = 60 * 60_000
 
-/** `state` and the flow cookie are 32 random bytes: 43 characters in base64url. */
-export function randomToken (): string {
-  return randomBytes(32).toString('base64url')
-}
-
 export function hashFlowCookie (cookie: string): string {
-  return createHash('sha256').update(cookie).digest('hex')
+  return hashFields('flow cookie', cookie)
 }
 
 export function matchesFlowCookie (flow: Flow, cookie: string): boolean {
@@ -50,7 +41,7 @@ export function createFlows ({ state: store, sealer }: { state: StateStore, seal
   const records = createRecords<Flow>('flow', store, sealer)
   const keyOf = (state: string): string => hashFields('state', state)
   return {
-    async start (flow, state) {
+    async start (state, flow) {
       const record: Flow = { ...flow, status: 'started', expiresAt: Date.now() + FLOW_TTL_MS }
       await records.put(keyOf(state), record, null, FLOW_TTL_MS + AFTERLIFE_MS)
     },
@@ -62,7 +53,7 @@ export function createFlows ({ state: store, sealer }: { state: StateStore, seal
     async claim (state) {
       const found = await records.get(keyOf(state))
       if (found === null || found.record.status !== 'started') return false
-      return await records.put(keyOf(state), { ...found.record, status: 'claimed' }, found.revision)
+      return await records.put(keyOf(state), { ...found.record, status: 'claimed' }, found.revision) !== null
     }
   }
 }

@@ -7,11 +7,15 @@ export interface Found<T> {
   readonly revision: Revision
 }
 
-/** Records of one kind, sealed, over the state store. Keys are hashes. */
+/** Sealed records of one kind, over the state store. Keys are hashes. */
 export interface Records<T> {
   get (key: string): Promise<Found<T> | null>
-  /** @returns `false` when the race is lost: another revision than `expected` is there (`null`: any) */
-  put (key: string, record: T, expected: Revision | null, ttlMs?: number): Promise<boolean>
+  /**
+   * @param expected the revision that must be there; `null` when there must be none
+   * @param ttlMs lifetime from now on; omitted: the record keeps its expiry
+   * @returns the new revision, or `null` when the race is lost
+   */
+  put (key: string, record: T, expected: Revision | null, ttlMs?: number): Promise<Revision | null>
   delete (key: string, expected: Revision): Promise<boolean>
 }
 
@@ -19,13 +23,11 @@ export function createRecords<T> (kind: string, state: StateStore, sealer: Seale
   const rowKey = (key: string): string => `${kind}:${key}`
   return {
     async get (key) {
-      const stored = await state.get(rowKey(key))
+      const stored = await state.get(rowKey(key)) ?? null
       if (stored === null) return null
       return { record: JSON.parse(sealer.open(stored.value, [kind, key])) as T, revision: stored.revision }
     },
-    async put (key, record, expected, ttlMs) {
-      return await state.put(rowKey(key), sealer.seal(JSON.stringify(record), [kind, key]), expected, ttlMs) !== null
-    },
+    put: (key, record, expected, ttlMs) => state.put(rowKey(key), sealer.seal(JSON.stringify(record), [kind, key]), expected, ttlMs),
     delete: (key, expected) => state.delete(rowKey(key), expected)
   }
 }

@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { createConnection } from '../connections/connection.js'
 import type { Connections, VaultEntry } from '../connections/connections.js'
-import { isExpired, missingScopes, wereWithheld } from '../connections/scopes.js'
+import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
-import type { Elicitations } from '../elicitation/elicitations.js'
+import { elicitationHash, type Elicitations, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError } from '../errors.js'
 import { parsePrincipal } from '../principal.js'
-import type { Claims, Connection, Principal } from '../types.js'
+import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
 import type { Requirement } from './requirements.js'
 import * as texts from './texts.js'
 
@@ -17,8 +17,9 @@ export interface GuardedCall {
   readonly client: { readonly id: string, readonly name?: string }
   /** Whether the client declared URL mode. */
   readonly urlMode: 'declared' | 'undeclared' | 'unknown'
-  /** The MCP session, and how to tell it that an elicitation has ended; `null` when it cannot be told. */
-  readonly session: object
+  /** Identifies the MCP session. */
+  readonly mcpSession: object
+  /** How to tell the MCP session that an elicitation has ended; `null` when it cannot be told. */
   createNotify (elicitationId: string): Notify | null
 }
 
@@ -33,22 +34,19 @@ export type Decision =
   | { readonly kind: 'run', readonly connections: Readonly<Record<string, Connection>> }
   | { readonly kind: 'elicit', readonly elicitations: readonly UrlElicitation[], readonly message: string }
 
-export interface GuardServices {
+export interface GuardServices extends Pick<Required<McpConnectOptions>, 'principal' | 'authorize' | 'whenCapabilityUnknown'> {
   readonly connections: Connections
   readonly elicitations: Elicitations
   readonly completion: Completion
-  readonly principal: (claims: Claims) => unknown
-  readonly authorize: (principal: Principal, provider: string) => Promise<boolean> | boolean
-  readonly whenCapabilityUnknown: 'fallback' | 'elicit'
   readonly connectionsUrl: string
   elicitationUrl (id: string): string
   readonly log: FastifyBaseLogger
 }
 
-type Missing = Requirement & { readonly entry: VaultEntry | null }
-type Handed = { readonly requirement: Requirement, readonly elicitation: { readonly id: string, readonly expiresAt: number } | null }
+/** A requirement beside what there is. */
+type Needed = Requirement & { readonly entry: VaultEntry | null }
 
-/** Decides what a guarded call comes to: run, elicit, or end with a {@link NotRunError}. */
+/** Decides what a guarded call comes to: run or elicit; or it ends with a {@link NotRunError}. */
 export type Decide = (requirements: readonly Requirement[], call: GuardedCall) => Promise<Decision>
 
 export function createDecide (services: GuardServices): Decide {
@@ -63,49 +61,58 @@ export function createDecide (services: GuardServices): Decide {
     throw new NotRunError(texts.NO_PRINCIPAL)
   }
 
-  /** The live elicitations for what is missing, with granted and missing scopes. A `null` client asks on the connections page. */
-  async function request (principal: Principal, client: GuardedCall['client'] | null, missing: readonly Missing[]): Promise<ReadonlyArray<Handed>> {
-    return await Promise.all(missing.map(async requirement => {
-      const { key, scopes, reason, entry } = requirement
-      const wanted = [...new Set([...entry?.grant.scopes ?? [], ...scopes])]
-      const elicitation = await elicitations.request({ principal, client, provider: key, scopes: wanted, ...reason !== undefined && { reason } })
-      return { requirement, elicitation }
+  const wantedOf = (principal: Principal, { key, scopes, reason, entry }: Needed): Wanted => ({
+    principal,
+    provider: key,
+    scopes: [...new Set([...entry?.grant.scopes ?? [], ...scopes])],
+    reasons: reason === undefined ? [] : [reason]
+  })
+
+  /** Hands out one link for each missing provider. */
+  async function elicit (principal: Principal, call: GuardedCall, missing: readonly Needed[]): Promise<UrlElicitation[]> {
+    const handed = await Promise.all(missing.map(async needed => ({ needed, link: await elicitations.request(call.client, wantedOf(principal, needed)) })))
+    const refused = handed.filter(({ link }) => link === null)
+    if (refused.length > 0) throw new NotRunError(texts.declined(refused.map(({ needed }) => needed), connectionsUrl))
+    return await Promise.all(handed.map(async ({ needed, link }) => {
+      const { id, expiresAt } = link!
+      await watch(call, id, expiresAt)
+      return { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) }
     }))
   }
 
-  async function elicit (principal: Principal, call: GuardedCall, missing: readonly Missing[]): Promise<UrlElicitation[]> {
-    const handed = await request(principal, call.client, missing)
-    const refused = handed.filter(({ elicitation }) => elicitation === null)
-    if (refused.length > 0) throw new NotRunError(texts.declined(refused.map(({ requirement }) => requirement), connectionsUrl))
-    return handed.map(({ requirement, elicitation }) => {
-      const { id, expiresAt } = elicitation!
-      const notify = call.createNotify(id)
-      if (notify !== null) completion.watch(id, expiresAt, call.session, notify)
-      return { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(requirement) }
-    })
+  /** Has the MCP session told when the elicitation ends; at once when it has ended in between. */
+  async function watch (call: GuardedCall, id: string, expiresAt: number): Promise<void> {
+    const notify = call.createNotify(id)
+    if (notify === null) return
+    completion.watch(id, expiresAt, call.mcpSession, notify)
+    const hash = elicitationHash(id)
+    if ((await elicitations.find(hash))?.status !== 'pending') completion.deliver(hash)
   }
 
-  /** Sends the user to the connections page, which then knows what to ask the provider for. */
-  async function fallBack (principal: Principal, missing: readonly Missing[], text: string): Promise<never> {
-    await request(principal, null, missing)
+  /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
+  async function fallBack (principal: Principal, needed: readonly Needed[], text: string): Promise<never> {
+    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one))))
     throw new NotRunError(text)
   }
 
   async function decide (requirements: readonly Requirement[], call: GuardedCall): Promise<Decision> {
     const principal = identify(call)
-    const found = await Promise.all(requirements.map(async requirement => {
+    const needed: Needed[] = await Promise.all(requirements.map(async requirement => {
       if (!await services.authorize(principal, requirement.key)) throw new NotRunError(texts.notAuthorized(requirement))
       return { ...requirement, entry: await connections.find(principal, requirement.key) }
     }))
-    const missing = found.filter(({ entry, scopes }) => entry === null || isExpired(entry.grant) || missingScopes(entry.grant, scopes).length > 0)
-    if (missing.length === 0) {
-      return { kind: 'run', connections: Object.fromEntries(found.map(({ key, provider, entry }) => [key, createConnection(key, provider, entry!.grant)])) }
+    const usable = needed.filter(({ entry }) => entry !== null && !isExpired(entry.grant))
+    const withheld = usable.filter(({ entry, scopes }) => isWithheld(entry!.grant, scopes))
+    const missing = needed.filter(one => !withheld.includes(one) && (!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0))
+    if (missing.length + withheld.length === 0) {
+      return { kind: 'run', connections: Object.fromEntries(needed.map(({ key, provider, entry }) => [key, createConnection(key, provider, entry!.grant)])) }
     }
 
-    const withheld = missing.find(({ entry, scopes }) => entry !== null && !isExpired(entry.grant) && wereWithheld(entry.grant, missingScopes(entry.grant, scopes)))
-    if (withheld !== undefined) return await fallBack(principal, [withheld], texts.scopesWithheld(withheld, connectionsUrl))
+    const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)
+    if (withheld.length > 0) {
+      return await fallBack(principal, [...missing, ...withheld], `${message} ${texts.scopesWithheld(withheld, connectionsUrl)}`.trim())
+    }
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
-    const message = texts.notConnected(missing, connectionsUrl)
     if (!canElicit) return await fallBack(principal, missing, message)
     return { kind: 'elicit', elicitations: await elicit(principal, call, missing), message }
   }

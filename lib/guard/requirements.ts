@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { GuardOptionsError, UnknownProviderError } from '../errors.js'
+import { displayText, scopeSchema, unknownKeys } from '../schemas.js'
 import type { Provider } from '../types.js'
 
 /** One connection that a handler needs. */
@@ -10,12 +11,11 @@ export interface Requirement {
   readonly reason: string | undefined
 }
 
-const optionsSchema = z.strictObject({
-  scopes: z.array(z.string().min(1)).optional(),
-  reason: z.string().min(1).max(200)
-    .regex(/^[^\p{Cc}\p{Cf}]*$/u, 'must not hold control or formatting characters')
-    .refine(text => !text.includes('://'), 'must not hold a URL: clients show it as text').optional()
-})
+const shape = {
+  scopes: z.array(scopeSchema).optional(),
+  reason: displayText(200).refine(text => !text.includes('://'), 'must not hold a URL: clients show it as text').optional()
+}
+const optionsSchema = z.strictObject(shape, { error: unknownKeys(Object.keys(shape)) })
 
 type Handler = (...args: any[]) => unknown
 
@@ -25,11 +25,13 @@ type Handler = (...args: any[]) => unknown
  */
 export function parseRequirements (providers: ReadonlyMap<string, Provider>, args: readonly unknown[]):
 { readonly requirements: readonly Requirement[], readonly single: boolean, readonly handler: Handler } {
+  if (args.length > 3) throw new GuardOptionsError('takes a provider or a list of providers, options if any, and the handler')
   const [wanted] = args
   const [options, handler] = args.length > 2 ? [args[1], args[2]] : [{}, args[1]]
   const single = typeof wanted === 'string'
   const keys: unknown = single ? [wanted] : wanted
   if (!Array.isArray(keys) || keys.length === 0) throw new GuardOptionsError('the first argument must be a provider or a list of providers')
+  if (new Set(keys).size < keys.length) throw new GuardOptionsError('a provider is named twice')
   if (typeof handler !== 'function') throw new GuardOptionsError('the last argument must be the handler')
   if (typeof options !== 'object' || options === null) throw new GuardOptionsError('the options must be an object')
   const byKey: Record<string, unknown> = single ? { [wanted]: options } : options as Record<string, unknown>

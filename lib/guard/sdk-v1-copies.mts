@@ -1,8 +1,15 @@
 import { createRequire } from 'node:module'
 
+/** What is used of SDK v1's `Server`. */
+export interface SdkServer {
+  getClientCapabilities (): unknown
+  getClientVersion (): { name?: unknown } | undefined
+  createElicitationCompletionNotifier (elicitationId: string): () => Promise<void>
+}
+
 /** What the guard needs of one loaded copy of `@modelcontextprotocol/sdk` 1.x. */
 export interface SdkCopy {
-  readonly Server: new (...args: any[]) => object
+  readonly Server: new (...args: any[]) => SdkServer
   readonly UrlElicitationRequiredError: new (elicitations: any[], message?: string) => Error
 }
 
@@ -24,10 +31,9 @@ export async function loadSdkCopies (): Promise<() => readonly SdkCopy[]> {
 
 async function importCopy (): Promise<SdkCopy | null> {
   try {
-    const [{ Server }, { UrlElicitationRequiredError }] = await Promise.all([import(SERVER), import(TYPES)])
-    return { Server, UrlElicitationRequiredError }
+    return toCopy(await import(SERVER), await import(TYPES))
   } catch {
-    return null                                   // not installed, or older than 1.23
+    return null                                   // not installed
   }
 }
 
@@ -35,10 +41,13 @@ async function importCopy (): Promise<SdkCopy | null> {
 function requiredCopy (require: NodeJS.Require): SdkCopy | null {
   try {
     if (require.cache[require.resolve(SERVER)] === undefined) return null
-    const { Server } = require(SERVER)
-    const { UrlElicitationRequiredError } = require(TYPES)
-    return { Server, UrlElicitationRequiredError }
+    return toCopy(require(SERVER), require(TYPES))
   } catch {
     return null
   }
+}
+
+/** @returns `null` when the copy is older than 1.23, which knows no URL-mode elicitation */
+function toCopy ({ Server }: any, { UrlElicitationRequiredError }: any): SdkCopy | null {
+  return typeof UrlElicitationRequiredError === 'function' ? { Server, UrlElicitationRequiredError } : null
 }

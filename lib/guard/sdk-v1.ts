@@ -1,16 +1,9 @@
-import { SdkMismatchError } from '../errors.js'
+import { NotMcpServerError, SdkMismatchError, SdkMissingError } from '../errors.js'
 import { plainText } from '../plain-text.js'
 import type { McpServerLike, Provider } from '../types.js'
 import type { Decide, GuardedCall } from './guard.js'
 import { parseRequirements } from './requirements.js'
-import type { SdkCopy } from './sdk-v1-copies.mjs'
-
-/** What is used of SDK v1's `Server`. */
-interface Server {
-  getClientCapabilities (): unknown
-  getClientVersion? (): { name?: unknown } | undefined
-  createElicitationCompletionNotifier (elicitationId: string): () => Promise<void>
-}
+import type { SdkCopy, SdkServer } from './sdk-v1-copies.mjs'
 
 /** What is used of the context that SDK v1 passes last to every handler. */
 interface Context {
@@ -19,36 +12,47 @@ interface Context {
 
 type Handler = (...args: unknown[]) => Promise<unknown>
 
-/** Makes `requireConnection` for a server of SDK v1 (MCP 2025-11-25 and earlier). */
-export function createSdkV1Guard ({ server, copies, providers, decide }:
-{ server: McpServerLike, copies: readonly SdkCopy[], providers: ReadonlyMap<string, Provider>, decide: Decide }): { requireConnection: (...args: unknown[]) => Handler } {
-  const copy = copies.find(({ Server }) => server.server instanceof Server)
-  if (copy === undefined) throw new SdkMismatchError()
-  const protocol = server.server as Server
+interface Services {
+  readonly server: McpServerLike
+  readonly copies: readonly SdkCopy[]
+  readonly providers: ReadonlyMap<string, Provider>
+  readonly decide: Decide
+}
+
+/**
+ * Makes `requireConnection` for a server of SDK v1 (MCP 2025-11-25 and earlier).
+ * @throws FST_MCP_CONNECT_NOT_MCP_SERVER, FST_MCP_CONNECT_SDK_MISSING, FST_MCP_CONNECT_SDK_MISMATCH
+ */
+export function createSdkV1Guard ({ server: mcpServer, copies, providers, decide }: Services): { requireConnection: (...args: unknown[]) => Handler } {
+  const server = mcpServer?.server
+  if (typeof server?.getClientCapabilities !== 'function') throw new NotMcpServerError()
+  const copy = copies.find(({ Server }) => server instanceof Server)
+  if (copy === undefined) throw copies.length === 0 ? new SdkMissingError() : new SdkMismatchError()
 
   return {
     requireConnection (...args) {
       const { requirements, single, handler } = parseRequirements(providers, args)
       return async (...handlerArgs) => {
-        const decision = await decide(requirements, describeCall(protocol, handlerArgs.at(-1) as Context | undefined))
+        const decision = await decide(requirements, describeCall(server as SdkServer, handlerArgs.at(-1) as Context | undefined))
         if (decision.kind === 'run') {
           return await handler(single ? decision.connections[requirements[0]!.key] : decision.connections, ...handlerArgs)
         }
         const elicitations = decision.elicitations.map(elicitation => ({ mode: 'url', ...elicitation }))
-        throw new copy.UrlElicitationRequiredError(elicitations, decision.message)
+        // The SDK puts "MCP error -32042: " in front of the message, and its client does so again.
+        throw Object.assign(new copy.UrlElicitationRequiredError(elicitations), { message: decision.message })
       }
     }
   }
 }
 
-function describeCall (server: Server, context: Context | undefined): GuardedCall {
+function describeCall (server: SdkServer, context: Context | undefined): GuardedCall {
   const { clientId, extra } = context?.authInfo ?? {}
-  const name = server.getClientVersion?.()?.name
+  const name = server.getClientVersion()?.name
   return {
     claims: extra,
     client: { id: typeof clientId === 'string' ? clientId : '', ...typeof name === 'string' && { name: plainText(name, 60) } },
     urlMode: urlMode(server.getClientCapabilities()),
-    session: server,
+    mcpSession: server,
     createNotify (elicitationId) {
       try {
         return server.createElicitationCompletionNotifier(elicitationId)

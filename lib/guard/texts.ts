@@ -1,9 +1,15 @@
 import type { Requirement } from './requirements.js'
 
 /*
- * What clients, models and people read. Fixed words around configuration alone: nothing that a provider sent stands
- * in them. The connections page is the only address in them, since it holds no id.
+ * What clients, models and people read. Fixed words around configuration only: nothing that a provider sent stands in
+ * them. The connections page is the only address in them, since it holds no id.
  */
+
+const list = new Intl.ListFormat('en')
+
+function names (requirements: readonly Requirement[]): string {
+  return list.format(requirements.map(({ provider }) => provider.name))
+}
 
 /** The message of one elicitation. */
 export function connectMessage ({ provider, reason }: Requirement): string {
@@ -11,23 +17,21 @@ export function connectMessage ({ provider, reason }: Requirement): string {
 }
 
 export function notConnected (missing: readonly Requirement[], connectionsUrl: string): string {
-  const names = missing.map(({ provider }) => provider.name).join(' and ')
-  return `${missing.map(connectMessage).join(' ')} To do so, the user opens ${connectionsUrl} in a browser, signs in and connects ${names}; then call this again.`
+  return `${missing.map(connectMessage).join(' ')} The user can do so in a browser at ${connectionsUrl} and should then call this again.`
 }
 
 export function declined (refused: readonly Requirement[], connectionsUrl: string): string {
-  const names = refused.map(({ provider }) => provider.name).join(' and ')
-  return `The user declined to connect ${names}. Do not ask again now. If the user changes their mind, they can connect at ${connectionsUrl}; then call this again.`
+  return `The user declined to connect ${names(refused)}. Do not ask again now. A user with second thoughts can connect at ${connectionsUrl} and call this again.`
 }
 
-export function scopesWithheld ({ provider }: Requirement, connectionsUrl: string): string {
-  return `${provider.name} is connected, but did not grant all the permissions that this needs. The user can connect it again, and allow them, at ${connectionsUrl}; then call this again.`
+export function scopesWithheld (withheld: readonly Requirement[], connectionsUrl: string): string {
+  return `${names(withheld)} did not grant all the permissions that this needs. The user can connect again, and allow them, at ${connectionsUrl} and should then call this again.`
 }
 
 export function notAuthorized ({ provider }: Requirement): string {
   return `This user is not allowed to use ${provider.name} here.`
 }
 
-export const NO_PRINCIPAL = 'This needs to know who is asking, and the request carries no authenticated user. The operator of this server finds the reason in its log.'
+export const NO_PRINCIPAL = 'This needs to know who is asking, and the request carries no authenticated user. The operator of this server can find the reason in its log.'
 
 export const TROUBLE = 'The connection could not be looked up just now. Try again later.'

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { IssuerMismatchError, ResponseInvalidError, StateInvalidError } from '../errors.js'
+import type { Provider } from '../types.js'
 import type { Configuration } from './configuration.js'
-import { registeredCode } from './failure.js'
+import { describeProvider, knownCode } from './failure.js'
 
 /** What an authorization server's redirect says (RFC 6749 section 4.1.2), once its issuer is established. */
 export type AuthorizationResponse =
   | { readonly kind: 'code' }
   | { readonly kind: 'denied' }
-  /** Any other error; `reason` is a registered code. The texts are the provider's, and go nowhere. */
+  /** Any other error; `reason` is a known code. The texts are the provider's, and go nowhere. */
   | { readonly kind: 'error', readonly reason: string }
 
 // A repeated parameter is a list here, and no string (RFC 6749 section 3.1).
@@ -29,14 +30,14 @@ export function readState (query: unknown): string {
  * Reads the rest of the response. Nothing in it is believed before its issuer is the expected one (RFC 9207 section 2.4).
  * @throws FST_MCP_CONNECT_ISS_MISMATCH, FST_MCP_CONNECT_RESPONSE_INVALID
  */
-export function readAuthorizationResponse (configuration: Configuration, query: unknown): AuthorizationResponse {
+export function readAuthorizationResponse (configuration: Configuration, provider: Provider, query: unknown): AuthorizationResponse {
   const result = schema.safeParse(query)
   if (!result.success) throw new ResponseInvalidError()
   const { iss, error, code } = result.data
   const { issuer, authorization_response_iss_parameter_supported: issRequired } = configuration.serverMetadata()
-  if (iss === undefined ? issRequired === true : iss !== issuer) throw new IssuerMismatchError()
+  if (iss === undefined ? issRequired === true : iss !== issuer) throw new IssuerMismatchError(describeProvider(provider), issuer)
   if (error === 'access_denied') return { kind: 'denied' }
-  if (error !== undefined) return { kind: 'error', reason: registeredCode(error) }
+  if (error !== undefined) return { kind: 'error', reason: knownCode(error) }
   if (code === undefined) throw new ResponseInvalidError()
   return { kind: 'code' }
 }

@@ -1,9 +1,13 @@
 import * as client from 'openid-client'
-import { ProviderUnavailableError } from '../errors.js'
+import { ProviderMisconfiguredError, ProviderUnavailableError } from '../errors.js'
 import { allowLoopbackHttp, isSecure } from '../loopback.js'
 import type { Provider } from '../types.js'
-import { failureReason } from './failure.js'
+import { describeProvider, failureReason } from './failure.js'
 import { createOutboundFetch } from './outbound.js'
+
+const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, give endpoints instead'
+const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; if the server has none, give endpoints'
+const NO_ENDPOINTS = 'authorization_endpoint or token_endpoint is missing, or is not https'
 
 /** openid-client's view of one provider: the authorization server's metadata and our registration there. */
 export type Configuration = client.Configuration
@@ -11,12 +15,12 @@ export type Configuration = client.Configuration
 /** Where metadata may stand, in this order; the second is asked only where the first does not exist. */
 const ALGORITHMS = ['oidc', 'oauth2'] as const
 const MAX_AGE_MS = 60 * 60_000
-const TIMEOUT_SECONDS = 10
 
 /**
  * Gives the configuration of a provider; pinned endpoints are taken as they are, others are discovered
  * (RFC 8414, OpenID Connect Discovery) when first needed, and again after an hour.
- * @throws FST_MCP_CONNECT_PROVIDER_UNAVAILABLE when the metadata cannot be had or is not usable
+ * @throws FST_MCP_CONNECT_PROVIDER_UNAVAILABLE when the metadata cannot be had
+ * @throws FST_MCP_CONNECT_PROVIDER_MISCONFIGURED when it cannot be used, now or later
  */
 export function createConfigurations (): (provider: Provider) => Promise<Configuration> {
   const cache = new Map<Provider, { configuration: Promise<Configuration>, expiresAt: number }>()
@@ -34,11 +38,10 @@ async function configure (provider: Provider): Promise<Configuration> {
   const configuration = provider.endpoints === undefined
     ? await discover(provider)
     : pin(provider, provider.endpoints)
-  configuration.timeout = TIMEOUT_SECONDS
   const { authorization_endpoint: authorization, token_endpoint: token } = configuration.serverMetadata()
   const loopbackHttp = provider[allowLoopbackHttp] === true
   const usable = [authorization, token].every(url => url !== undefined && URL.canParse(url) && isSecure(new URL(url), loopbackHttp))
-  if (!usable) throw new ProviderUnavailableError('endpoints')
+  if (!usable) throw new ProviderMisconfiguredError(describeProvider(provider), NO_ENDPOINTS)
   return configuration
 }
 
@@ -57,7 +60,6 @@ async function discover (provider: Provider): Promise<Configuration> {
     try {
       const configuration = await client.discovery(new URL(provider.issuer), provider.clientId, undefined, authentication(provider), {
         algorithm,
-        timeout: TIMEOUT_SECONDS,
         execute: provider[allowLoopbackHttp] === true ? [client.allowInsecureRequests] : [],
         [client.customFetch]: async (url, init) => {
           const response = await fetch(url, init as RequestInit)
@@ -66,15 +68,20 @@ async function discover (provider: Provider): Promise<Configuration> {
         }
       })
       // A server that does not name S256 may ignore the challenge: the code would not be bound to this flow (RFC 9700 section 2.1.1).
-      if (!configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderUnavailableError('no_s256')
+      if (!configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderMisconfiguredError(describeProvider(provider), NO_S256)
       configuration[client.customFetch] = fetch
       return configuration
     } catch (error) {
       if (!exists) continue
-      throw error instanceof ProviderUnavailableError ? error : new ProviderUnavailableError(failureReason(error))
+      if (error instanceof ProviderMisconfiguredError) throw error
+      const reason = failureReason(error)
+      // The library's own codes say that an answer came and was not what it must be.
+      throw reason.startsWith('OAUTH_')
+        ? new ProviderMisconfiguredError(describeProvider(provider), reason)
+        : new ProviderUnavailableError(describeProvider(provider), reason)
     }
   }
-  throw new ProviderUnavailableError('no_metadata')
+  throw new ProviderMisconfiguredError(describeProvider(provider), NO_METADATA)
 }
 
 function authentication ({ clientSecret, clientAuthentication }: Provider): client.ClientAuth {

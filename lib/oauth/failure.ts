@@ -1,13 +1,23 @@
 import * as client from 'openid-client'
+import type { Provider } from '../types.js'
 import { OutboundError } from './outbound.js'
 
-/** Error codes of RFC 6749 sections 4.1.2.1 and 5.2; whatever else a server answers is its own text. */
-const REGISTERED = ['invalid_request', 'invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type',
-  'unsupported_response_type', 'invalid_scope', 'invalid_target', 'access_denied', 'server_error', 'temporarily_unavailable']
+/**
+ * Error codes of RFC 6749 sections 4.1.2.1 and 5.2 and RFC 8707, and GitHub's own ("Troubleshooting OAuth app access
+ * token request errors"); whatever else a server answers is its own text.
+ */
+const KNOWN = ['invalid_request', 'invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type',
+  'unsupported_response_type', 'invalid_scope', 'invalid_target', 'access_denied', 'server_error', 'temporarily_unavailable',
+  'incorrect_client_credentials', 'redirect_uri_mismatch', 'bad_verification_code', 'unverified_user_email']
 
-/** The code if it is one that the specifications register. Safe to log, which a server's own text is not. */
-export function registeredCode (code: string): string {
-  return REGISTERED.includes(code) ? code : 'unregistered_error'
+/** The code if it is a known one. Safe to log, which a server's own text is not. */
+export function knownCode (code: string): string {
+  return KNOWN.includes(code) ? code : 'an error of its own'
+}
+
+/** Names a provider in messages for the operator. */
+export function describeProvider ({ name, issuer }: Provider): string {
+  return `${name} (${issuer})`
 }
 
 /**
@@ -15,9 +25,16 @@ export function registeredCode (code: string): string {
  * tokens and bodies, so nothing else of them is kept.
  */
 export function failureReason (error: unknown): string {
-  if (error instanceof client.ResponseBodyError) return registeredCode(error.error)
-  if (error instanceof client.ClientError) return error.code ?? failureReason(error.cause)
+  if (error instanceof client.ResponseBodyError) return knownCode(error.error)
+  if (error instanceof client.ClientError) return errorInBody(error) ?? error.code ?? failureReason(error.cause)
   if (error instanceof OutboundError) return error.reason
   if (error instanceof Error && error.name === 'TimeoutError') return 'timeout'
   return 'network_error'
+}
+
+/** Some servers, such as GitHub's, answer an error with status 200. */
+function errorInBody ({ cause }: Error): string | null {
+  const body: unknown = (cause as { cause?: { body?: unknown } } | undefined)?.cause?.body
+  const code = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
+  return typeof code === 'string' ? knownCode(code) : null
 }

@@ -2,7 +2,7 @@ import * as client from 'openid-client'
 import { ExchangeFailedError } from '../errors.js'
 import type { Grant, Provider } from '../types.js'
 import type { Configuration } from './configuration.js'
-import { failureReason } from './failure.js'
+import { describeProvider, failureReason } from './failure.js'
 
 export interface CodeExchange {
   /** The redirection endpoint with the query of the authorization response. */
@@ -25,7 +25,7 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
       expectedState: exchange.state,
       ...exchange.nonce !== undefined && { expectedNonce: exchange.nonce, idTokenExpected: true }
     }, provider.resource === undefined ? {} : { resource: provider.resource })
-    if (tokens.token_type !== 'bearer') throw new ExchangeFailedError('token_type')
+    if (tokens.token_type !== 'bearer') throw new ExchangeFailedError(describeProvider(provider), 'the token type is not Bearer')
     return {
       accessToken: tokens.access_token,
       requestedScopes: exchange.scopes,
@@ -34,6 +34,6 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
       ...tokens.expires_in !== undefined && { expiresAt: Date.now() + tokens.expires_in * 1000 }
     }
   } catch (error) {
-    throw error instanceof ExchangeFailedError ? error : new ExchangeFailedError(failureReason(error))
+    throw error instanceof ExchangeFailedError ? error : new ExchangeFailedError(describeProvider(provider), failureReason(error))
   }
 }

@@ -5,6 +5,9 @@ interface Entry extends Stored {
   readonly expiresAt: number
 }
 
+const SWEEP_INTERVAL_MS = 1000
+const SWEEP_SLICE = 10_000
+
 /**
  * Keeps everything in this process: for development, tests, and servers that may forget. What it holds is lost when
  * the process ends, and other processes do not see it.
@@ -23,12 +26,8 @@ export function memoryStore (): Store {
     records.delete(key)
   }
 
-  const sweep = (): void => {
-    const now = Date.now()
-    for (const [key, { expiresAt }] of records) if (expiresAt <= now) records.delete(key)
-    for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key)
-  }
-  const sweeper = setInterval(sweep, 60_000).unref()
+  const sweeper = setInterval(createSweep(records, ({ expiresAt }) => expiresAt), SWEEP_INTERVAL_MS).unref()
+  const windowSweeper = setInterval(createSweep(windows, ({ endsAt }) => endsAt), SWEEP_INTERVAL_MS).unref()
 
   return {
     vault: {
@@ -98,7 +97,24 @@ export function memoryStore (): Store {
 
     async close () {
       clearInterval(sweeper)
+      clearInterval(windowSweeper)
       messages.removeAllListeners()
+    }
+  }
+}
+
+/** Removes what has expired, a slice at a time, so that a large map does not stop the event loop. */
+function createSweep<T> (entries: Map<string, T>, expiryOf: (entry: T) => number): () => void {
+  let rest = entries.entries()
+  return () => {
+    const now = Date.now()
+    for (let i = 0; i < SWEEP_SLICE; i++) {
+      const { value, done } = rest.next()
+      if (done === true) {
+        rest = entries.entries()
+        return
+      }
+      if (expiryOf(value[1]) <= now) entries.delete(value[0])
     }
   }
 }

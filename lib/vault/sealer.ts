@@ -35,7 +35,7 @@ export function createSealer (ring: KeyRing): Sealer {
       const [version, id = '', ...parts] = sealed.split('.')
       const key = ring.find(id)
       const [salt, nonce, ciphertext, tag] = parts.map(part => Buffer.from(part, 'base64url'))
-      if (version !== VERSION || key === undefined || parts.length !== 4) throw new SealBrokenError()
+      if (version !== VERSION || key === undefined || parts.length !== 4) throw new SealBrokenError(printable(id))
       try {
         const decipher = createDecipheriv(CIPHER, deriveKey(key.secret, salt!, 'seal'), nonce!, TAG)
         decipher.setAAD(encodeFields([VERSION, id, ...context]))
@@ -43,8 +43,13 @@ export function createSealer (ring: KeyRing): Sealer {
         // What update() gives is not authenticated until final() has returned.
         return Buffer.concat([decipher.update(ciphertext!), decipher.final()]).toString('utf8')
       } catch {
-        throw new SealBrokenError()
+        throw new SealBrokenError(printable(id))
       }
     }
   }
+}
+
+/** A key id that may have been tampered with, fit for an error message. */
+function printable (id: string): string {
+  return /^[0-9a-f]{16}$/.test(id) ? id : 'of another form'
 }

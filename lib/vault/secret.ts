@@ -17,7 +17,7 @@ export function parseSecret (value: string): Buffer | string {
   if (!hexadecimal && !/^[\w+/-]*={0,2}$/.test(value)) return `must be base64 or hexadecimal; ${MEND}`
   const bytes = Buffer.from(value, hexadecimal ? 'hex' : 'base64')
   if (bytes.length < 32) return `must be 32 bytes or more, and is ${bytes.length}; ${MEND}`
-  // Each of these befalls 32 random bytes less than once in a thousand million times.
+  // 32 random bytes fail each of these checks with a probability below 1e-9.
   const wordlike = hexadecimal ? !/\d/.test(value) || !/[a-f]/i.test(value) : !/[a-z]/.test(value) || !/[A-Z]/.test(value)
   if (wordlike || new Set(bytes).size < 16) return `does not look random; ${MEND}`
   return bytes

@@ -47,7 +47,7 @@ t.test('STA-04 the authorization response comes too late', async t => {
   advance(t, FLOW_TTL_MS + 1000)
   const answer = await browser.get(callback.href)
   t.equal(answer.statusCode, 410)
-  t.equal(title(answer), 'The time is over')
+  t.equal(title(answer), 'This link has expired')
   t.equal(server.acme.tokenRequests, 0)
 })
 
@@ -59,7 +59,7 @@ t.test('STA-04 the link itself is opened, or started, too late', async t => {
   t.equal(page.statusCode, 200)
   advance(t, 15 * 60_000 + 1000)
   t.equal((await browser.get(url)).statusCode, 410)
-  await t.rejects(browser.press(url, '/start'), /The time is over/)
+  await t.rejects(browser.press(url, '/start'), /This link has expired/)
 })
 
 t.test('STA-05 REC-06 the same authorization response again', async t => {

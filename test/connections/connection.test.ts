@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import t from 'tap'
 import { createConnection } from '../../lib/connections/connection.js'
-import { missingScopes, wereWithheld } from '../../lib/connections/scopes.js'
+import { isWithheld, missingScopes } from '../../lib/connections/scopes.js'
 import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
 import type { Grant } from '../../lib/types.js'
 
@@ -53,6 +53,7 @@ t.test('the handle never shows its token', async t => {
 
 t.test('scopes are compared as sets; those that shape the login alone are never missing', async t => {
   t.strictSame(missingScopes(grant, ['a', 'b', 'c', 'offline_access', 'openid', 'profile', 'email']), ['b', 'c'])
-  t.equal(wereWithheld(grant, ['b']), true)
-  t.equal(wereWithheld(grant, ['b', 'c']), false)
+  t.equal(isWithheld(grant, ['a', 'b']), true, 'b was asked for, and not granted')
+  t.equal(isWithheld(grant, ['b', 'c']), false, 'c was not asked for yet')
+  t.equal(isWithheld(grant, ['a']), false)
 })

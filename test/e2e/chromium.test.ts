@@ -5,9 +5,14 @@ import { startDemo, type Demo } from '../../examples/demo/start.js'
 import { connectTerminalClient, type TerminalClient, type UrlRequest } from '../../examples/demo/terminal-client.js'
 import { findChromium, launchChromium } from '../fixtures/chromium.js'
 
+t.setTimeout(180_000)
+
 const executablePath = findChromium()
-// UPDATE_SCREENSHOTS=1 renews those that the documentation shows.
-const screenshots = process.env['UPDATE_SCREENSHOTS'] === '1' ? 'docs' : '.tap/screenshots'
+
+/** UPDATE_SCREENSHOTS=1 renews those that the documentation shows. */
+async function screenshot (page: Page, name: string): Promise<void> {
+  if (process.env['UPDATE_SCREENSHOTS'] === '1') await page.screenshot({ path: `docs/${name}.png` })
+}
 
 if (executablePath !== undefined) {
   await run(executablePath)
@@ -86,7 +91,7 @@ async function run (executablePath: string): Promise<void> {
     t.match(await page.textContent('h1'), 'Connect Acme to Example Corp?')
     const facts = (await page.textContent('dl'))!
     for (const fact of ['Example Corp', 'terminal-client', 'to list your issues', new URL(demo.acme.issuer).host, 'issues:read', 'alice', 'UTC']) t.match(facts, fact)
-    await page.screenshot({ path: `${screenshots}/interaction.png` })
+    await screenshot(page, 'interaction')
     await page.click('text=Continue to Acme')
     await page.waitForURL(`${demo.acme.issuer}/**`)
     await consentAtAcme(page)
@@ -163,7 +168,7 @@ async function run (executablePath: string): Promise<void> {
 
     await page.goto(connectionsUrl)
     await signIn(page, 'alice')
-    await page.screenshot({ path: `${screenshots}/connections.png` })
+    await screenshot(page, 'connections')
     await page.click('text=Connect Acme')
     await page.click('text=Continue to Acme')
     await consentAtAcme(page)

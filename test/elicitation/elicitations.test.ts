@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createElicitations, elicitationHash, isPending, type ElicitationRequest } from '../../lib/elicitation/elicitations.js'
+import { createElicitations, elicitationHash, isPending, type Elicitations, type Wanted } from '../../lib/elicitation/elicitations.js'
 import { createCompletion } from '../../lib/elicitation/completion.js'
 import { memoryStore } from '../../lib/index.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
@@ -8,49 +8,95 @@ import { createSealer } from '../../lib/vault/sealer.js'
 import { advance } from '../fixtures/clock.js'
 
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
-const wanted: ElicitationRequest = { principal: { issuer: 'i', subject: 's' }, client: { id: 'c' }, provider: 'acme', scopes: ['a'] }
+const client = { id: 'c' }
+const wanted: Wanted = { principal: { issuer: 'i', subject: 's' }, provider: 'acme', scopes: ['a'], reasons: [] }
 const limits = { ttlMs: 900_000, declineCoolDownMs: 300_000 }
 
-t.test('two processes that ask at once share one record', async t => {
+t.test('two processes that ask at once share one record, and nothing of what they want is lost', async t => {
   const { state } = memoryStore()
   const [one, two] = [createElicitations({ state, sealer, ...limits }), createElicitations({ state, sealer, ...limits })]
-  const asked = await Promise.all(Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? one : two).request({ ...wanted, scopes: ['a', `s${i}`] })))
+  const asked = await Promise.all(Array.from({ length: 50 }, (_, i) =>
+    (i % 2 === 0 ? one : two).request(client, { ...wanted, scopes: ['a', `s${i}`], reasons: [`r${i % 5}`] })))
   t.equal(new Set(asked.map(elicitation => elicitation?.id)).size, 1)
   const record = await one.find(elicitationHash(asked[0]!.id))
-  t.equal(record?.scopes.length, 51, 'and no scope is lost')
+  t.equal(record?.scopes.length, 51)
+  t.equal(record?.reasons.length, 5)
+})
+
+t.test('a thousand calls at once read the store a few times', async t => {
+  const { state } = memoryStore()
+  let reads = 0
+  const elicitations = createElicitations({ state: { ...state, get: async key => { reads++; return await state.get(key) } }, sealer, ...limits })
+  await Promise.all(Array.from({ length: 1000 }, () => elicitations.request(client, wanted)))
+  t.ok(reads <= 4, `${reads} reads`)
+})
+
+t.test('a run that fails does not take the next one with it', async t => {
+  const { state } = memoryStore()
+  let fail = true
+  const elicitations = createElicitations({ state: { ...state, get: async key => { if (fail) { fail = false; throw new Error('down') } return await state.get(key) } }, sealer, ...limits })
+  const [first, second] = await Promise.allSettled([elicitations.request(client, wanted), elicitations.request(client, wanted)])
+  t.match([first, second], [{ status: 'rejected', reason: { message: 'down' } }, { status: 'fulfilled' }])
 })
 
 t.test('each principal, client and provider has a record of its own', async t => {
   const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
-  const variants: ElicitationRequest[] = [
-    wanted,
-    { ...wanted, principal: { issuer: 'i', subject: 't' } },
-    { ...wanted, principal: { issuer: 'j', subject: 's' } },
-    { ...wanted, principal: { issuer: 'i', subject: 's', tenant: 't' } },
-    { ...wanted, principal: { issuer: 'is', subject: '' } },
-    { ...wanted, client: { id: 'd' } },
-    { ...wanted, client: { id: '' } },
-    { ...wanted, client: null },
-    { ...wanted, provider: 'other' }
+  const variants: Array<(e: Elicitations) => Promise<{ id: string } | null>> = [
+    e => e.request(client, wanted),
+    e => e.request(client, { ...wanted, principal: { issuer: 'i', subject: 't' } }),
+    e => e.request(client, { ...wanted, principal: { issuer: 'j', subject: 's' } }),
+    e => e.request(client, { ...wanted, principal: { issuer: 'i', subject: 's', tenant: 't' } }),
+    e => e.request(client, { ...wanted, principal: { issuer: 'is', subject: 'c' } }),
+    e => e.request({ id: 'd' }, wanted),
+    e => e.request({ id: '' }, wanted),
+    e => e.offer(wanted),
+    e => e.request(client, { ...wanted, provider: 'other' })
   ]
-  const ids = await Promise.all(variants.map(async variant => (await elicitations.request(variant))?.id))
+  const ids = await Promise.all(variants.map(async variant => (await variant(elicitations))?.id))
   t.equal(new Set(ids).size, variants.length)
+})
+
+t.test('a held record is finished by its holder only, and given back when that fails or is gone', async t => {
+  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const hash = elicitationHash((await elicitations.request(client, wanted))!.id)
+  t.strictSame(await Promise.all([elicitations.hold(hash), elicitations.hold(hash)]), [true, false])
+  t.equal(await elicitations.end(hash, 'declined', { unlessHeld: true }), false)
+  await elicitations.release(hash)
+  t.equal(await elicitations.hold(hash), true)
+  advance(t, 30_001)
+  t.equal(await elicitations.hold(hash), true, 'a hold does not outlive its holder for long')
+  t.equal(await elicitations.end(hash, 'completed'), true)
+  await elicitations.release(hash)
+  t.equal((await elicitations.find(hash))?.status, 'completed')
+})
+
+t.test('a decline holds for the cool-down, unless the user begins by themselves', async t => {
+  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const { id } = (await elicitations.request(client, wanted))!
+  await elicitations.end(elicitationHash(id), 'declined')
+  t.equal(await elicitations.request(client, wanted), null)
+  t.type((await elicitations.offer(wanted)).id, 'string')
+  advance(t, 1)
+  await elicitations.reopen(wanted.principal, 'other')
+  t.equal(await elicitations.request(client, wanted), null, 'another provider is another matter')
+  await elicitations.reopen(wanted.principal, wanted.provider)
+  t.not((await elicitations.request(client, wanted))?.id, id)
 })
 
 t.test('a link that is about to expire is not handed out again', async t => {
   const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
-  const first = await elicitations.request(wanted)
-  advance(t, limits.ttlMs - 70_000)
-  t.equal((await elicitations.request(wanted))?.id, first?.id)
+  const first = await elicitations.request(client, wanted)
+  advance(t, limits.ttlMs - 230_000)
+  t.equal((await elicitations.request(client, wanted))?.id, first?.id)
   advance(t, 20_000)
-  const second = await elicitations.request(wanted)
+  const second = await elicitations.request(client, wanted)
   t.not(second?.id, first?.id)
   t.ok(isPending((await elicitations.find(elicitationHash(first!.id)))!), 'the old one can still be used for its last minute')
 })
 
 t.test('a record ends once', async t => {
   const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
-  const { id } = (await elicitations.request(wanted))!
+  const { id } = (await elicitations.request(client, wanted))!
   const hash = elicitationHash(id)
   const ends = await Promise.all([elicitations.end(hash, 'completed'), elicitations.end(hash, 'declined'), elicitations.end(hash, 'failed')])
   t.equal(ends.filter(Boolean).length, 1)
@@ -64,7 +110,7 @@ t.test('what is stored tells neither id nor user', async t => {
   const elicitations = createElicitations({
     state: { ...state, put: async (key, value, ...rest) => { rows.push(`${key} ${value}`); return await state.put(key, value, ...rest) } }, sealer, ...limits
   })
-  const { id } = (await elicitations.request({ ...wanted, principal: { issuer: 'canary-issuer', subject: 'canary-subject' } }))!
+  const { id } = (await elicitations.request(client, { ...wanted, principal: { issuer: 'canary-issuer', subject: 'canary-subject' } }))!
   t.equal(rows.length, 2)
   for (const row of rows) {
     t.notMatch(row, 'canary')

@@ -17,7 +17,7 @@ t.test('CAP-01 a client that did not declare URL mode gets a text with the conne
     t.equal(error, undefined)
     t.strictSame(result, {
       isError: true,
-      content: [{ type: 'text', text: 'Connect Acme to list your issues. To do so, the user opens https://mcp.example.com/connect in a browser, signs in and connects Acme; then call this again.' }]
+      content: [{ type: 'text', text: 'Connect Acme to list your issues. The user can do so in a browser at https://mcp.example.com/connect and should then call this again.' }]
     }, JSON.stringify(elicitation))
     t.notOk(session.wire.some(message => 'method' in message), 'the server asks for nothing')
   }
@@ -31,7 +31,7 @@ t.test('CAP-02 a client that declared URL mode gets -32042', async t => {
     const { error, result } = lastAnswer(session)
     t.equal(result, undefined)
     t.equal(error.code, -32042)
-    t.match(error.message, 'https://mcp.example.com/connect in a browser', 'most clients show the message alone')
+    t.match(error.message, /^Connect Acme .*https:\/\/mcp.example.com\/connect and should/, 'most clients show the message and nothing else')
     t.strictSame(Object.keys(error.data), ['elicitations'])
     const [elicited] = error.data.elicitations
     t.strictSame(Object.keys(elicited).sort(), ['elicitationId', 'message', 'mode', 'url'])

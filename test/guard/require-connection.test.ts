@@ -56,9 +56,9 @@ t.test('tools with and without arguments, prompts, resources and templates: the 
   const unable = await open(t, server, kinds, { capabilities: {} })
   for (const [kind, call] of Object.entries(calls(unable.client))) {
     if (kind === 'bare' || kind === 'arguments') {
-      t.match(await call(), { isError: true, content: [{ text: /https:\/\/mcp.example.com\/connect in a browser/ }] }, kind)
+      t.match(await call(), { isError: true, content: [{ text: /https:\/\/mcp.example.com\/connect and should/ }] }, kind)
     } else {
-      t.match(await rejection(call()), { code: -31042, message: /https:\/\/mcp.example.com\/connect in a browser/ }, kind)
+      t.match(await rejection(call()), { code: -31042, message: /https:\/\/mcp.example.com\/connect and should/ }, kind)
     }
   }
 
@@ -80,7 +80,7 @@ t.test('several providers in one guard: all that are missing come in one answer'
   const { elicitations, message } = await rejection(session.client.callTool({ name: 'both' }))
   t.match(elicitations, [{ message: 'Connect Acme.' }, { message: 'Connect Acme to compare.' }])
   t.not(elicitations[0].elicitationId, elicitations[1].elicitationId)
-  t.match(message, /connects Acme and Acme;/)
+  t.match(message, /Connect Acme\. Connect Acme to compare\. The user/)
   await connect(server, elicitations[0].url)
   const { elicitations: rest } = await rejection(session.client.callTool({ name: 'both' }))
   t.strictSame(rest, [elicitations[1]], 'the same record while it is pending')
@@ -154,9 +154,12 @@ t.test('what the operator got wrong is said when the handler is wrapped', async 
   for (const args of [
     [], ['acme'], ['acme', {}], ['acme', () => {}, {}], [[], () => {}], [7, () => {}], ['acme', null, () => {}],
     ['acme', { scope: ['x'] }, () => {}], ['acme', { scopes: 'x' }, () => {}], ['acme', { reason: 'see https://x.example' }, () => {}],
-    ['acme', { reason: 'two\nlines' }, () => {}], [['acme'], { other: {} }, () => {}], [['acme'], null, () => {}]
+    ['acme', { reason: 'two\nlines' }, () => {}], [['acme'], { other: {} }, () => {}], [['acme'], null, () => {}], [['acme', 'acme'], () => {}], ['acme', {}, () => {}, {}], ['acme', { scopes: ['a b'] }, () => {}]
   ]) t.throws(() => wrap(...args), { code: 'FST_MCP_CONNECT_GUARD_OPTIONS' }, inspect(args))
-  t.throws(() => server.app.mcpConnect.for({ server: {}, registerResource () {} } as never), { code: 'FST_MCP_CONNECT_SDK_MISMATCH', message: /npm ls/ })
+  t.throws(() => server.app.mcpConnect.for({ server: { getClientCapabilities () {} }, registerResource () {} } as never), { code: 'FST_MCP_CONNECT_SDK_MISMATCH', message: /npm ls/ })
+  for (const none of [undefined, null, {}, { server: {} }, new McpServer({ name: 'test', version: '1.0.0' }).server]) {
+    t.throws(() => server.app.mcpConnect.for(none as never), { code: 'FST_MCP_CONNECT_NOT_MCP_SERVER' })
+  }
 })
 
 t.test('errors of the handler, of the host and of the store', async t => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import t, { type Test } from 'tap'
 import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
 import { createAuthorizationRequest } from '../../lib/oauth/authorization-request.js'
-import { createConfigurations } from '../../lib/oauth/configuration.js'
+import { createConfigurations, type Configuration } from '../../lib/oauth/configuration.js'
 import { exchangeCode } from '../../lib/oauth/token-request.js'
 import type { Grant, ProviderDefinition } from '../../lib/types.js'
 
@@ -19,7 +19,7 @@ interface Scripted {
   readonly requests: string[]
   readonly metadata: Record<string, unknown>
   readonly answers: Record<string, Answer>
-  provider (change?: Partial<ProviderDefinition>): ReturnType<typeof defineProvider>
+  provider (change?: Partial<ProviderDefinition> & { publicClient?: boolean }): ReturnType<typeof defineProvider>
 }
 
 async function startScripted (t: Test): Promise<Scripted> {
@@ -46,15 +46,24 @@ async function startScripted (t: Test): Promise<Scripted> {
     requests,
     metadata,
     answers,
-    provider: change => defineProvider({
-      name: 'Acme', issuer, clientId: 'id', clientSecret: 'canary-secret', apiOrigins: ['https://api.acme.example'], [allowLoopbackHttp]: true, ...change
+    provider: ({ publicClient = false, ...change } = {}) => defineProvider({
+      name: 'Acme',
+      issuer,
+      clientId: 'id',
+      apiOrigins: ['https://api.acme.example'],
+      [allowLoopbackHttp]: true,
+      ...!publicClient && { clientSecret: 'canary-secret' },
+      ...change
     })
   }
 }
 
 async function exchange (provider: ReturnType<typeof defineProvider>): Promise<Grant> {
+  return await exchangeWith(await createConfigurations()(provider), provider)
+}
+
+async function exchangeWith (configuration: Configuration, provider: ReturnType<typeof defineProvider>): Promise<Grant> {
   const response = new URL('https://mcp.example.com/connect/callback/acme?code=canary-code&state=canary-state')
-  const configuration = await createConfigurations()(provider)
   return await exchangeCode(configuration, provider, { response, state: 'canary-state', codeVerifier: 'v'.repeat(43), scopes: ['a'] })
 }
 
@@ -72,28 +81,28 @@ t.test('metadata: the OpenID address first, RFC 8414 only where that does not ex
 })
 
 t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
-  const faults: Array<[string, RegExp, (scripted: Scripted) => void]> = [
-    ['no S256', /no_s256/, ({ metadata }) => { delete metadata['code_challenge_methods_supported'] }],
-    ['plain only', /no_s256/, ({ metadata }) => { metadata['code_challenge_methods_supported'] = ['plain'] }],
+  const faults: Array<[name: string, message: RegExp, commit: (scripted: Scripted) => void]> = [
+    ['no S256', /metadata of Acme .* does not list S256.*give endpoints/, ({ metadata }) => { delete metadata['code_challenge_methods_supported'] }],
+    ['plain only', /metadata of Acme .* does not list S256.*give endpoints/, ({ metadata }) => { metadata['code_challenge_methods_supported'] = ['plain'] }],
     ['another issuer, and no fall-through to the second address', /: OAUTH_/, scripted => {
       scripted.answers['/.well-known/oauth-authorization-server'] = json({ ...scripted.metadata })
       scripted.metadata['issuer'] = 'https://other.example'
     }],
-    ['a token endpoint without TLS', /endpoints/, ({ metadata }) => { metadata['token_endpoint'] = 'http://other.example/token' }],
-    ['an authorization endpoint that is a script', /endpoints/, ({ metadata }) => { metadata['authorization_endpoint'] = 'javascript:alert(1)' }],
-    ['no authorization endpoint', /endpoints/, ({ metadata }) => { delete metadata['authorization_endpoint'] }],
-    ['no metadata at all', /no_metadata/, ({ answers }) => { delete answers['/.well-known/openid-configuration'] }],
+    ['a token endpoint without TLS', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { metadata['token_endpoint'] = 'http://other.example/token' }],
+    ['an authorization endpoint that is a script', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { metadata['authorization_endpoint'] = 'javascript:alert(1)' }],
+    ['no authorization endpoint', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { delete metadata['authorization_endpoint'] }],
+    ['no metadata at all', /neither .*openid-configuration/, ({ answers }) => { delete answers['/.well-known/openid-configuration'] }],
     ['text', /: OAUTH_/, ({ answers }) => { answers['/.well-known/openid-configuration'] = (_request, response) => { response.end('canary') } }],
     ['a redirect', /: OAUTH_/, ({ answers, issuer }) => { answers['/.well-known/openid-configuration'] = (_request, response) => { response.writeHead(302, { location: `${issuer}/elsewhere` }).end() } }],
-    ['too much', /answer_too_large/, ({ answers }) => { answers['/.well-known/openid-configuration'] = json({ x: 'x'.repeat(70_000) }) }],
-    ['a broken connection', /network_error/, ({ answers }) => { answers['/.well-known/openid-configuration'] = request => { request.socket.destroy() } }]
+    ['too much', /cannot be reached: answer_too_large/, ({ answers }) => { answers['/.well-known/openid-configuration'] = json({ x: 'x'.repeat(70_000) }) }],
+    ['a broken connection', /Acme \(http.*\) cannot be reached: network_error/, ({ answers }) => { answers['/.well-known/openid-configuration'] = request => { request.socket.destroy() } }]
   ]
   for (const [name, message, commit] of faults) {
     const scripted = await startScripted(t)
     commit(scripted)
     const configurations = createConfigurations()
     const provider = scripted.provider()
-    await t.rejects(configurations(provider), { code: 'FST_MCP_CONNECT_PROVIDER_UNAVAILABLE', message }, name)
+    await t.rejects(configurations(provider), { code: /^FST_MCP_CONNECT_PROVIDER_(UNAVAILABLE|MISCONFIGURED)$/, message }, name)
     t.notOk(scripted.requests.some(request => request.includes('elsewhere')), 'redirects are not followed')
     await t.rejects(configurations(provider))
     t.ok(scripted.requests.length > 1, 'a failure is not remembered')
@@ -131,12 +140,14 @@ t.test('OAR-16 token responses that cannot be used: one request, one error witho
 })
 
 t.test('an answer that never comes: ten seconds, then 502', async t => {
-  const limits: number[] = []
-  const { timeout } = AbortSignal
-  t.intercept(AbortSignal, 'timeout', { value: (ms: number) => { limits.push(ms); return timeout(ms / 100) } })
   const scripted = await startScripted(t)
   scripted.answers['/token'] = () => {}
-  await t.rejects(exchange(scripted.provider()), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' })
+  const provider = scripted.provider()
+  const configuration = await createConfigurations()(provider)
+  const limits: number[] = []
+  const { timeout } = AbortSignal
+  t.intercept(AbortSignal, 'timeout', { value: (ms: number) => { limits.push(ms); return timeout(50) } })
+  await t.rejects(exchangeWith(configuration, provider), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED', message: /timeout/ })
   t.ok(limits.includes(10_000))
 })
 
@@ -158,7 +169,7 @@ t.test('token responses that can be used', async t => {
   t.match(grant, { accessToken: 'x', refreshToken: 'r', scopes: ['a', 'b'], requestedScopes: ['a'] })
   t.ok(grant.expiresAt! >= before + 60_000 && grant.expiresAt! <= Date.now() + 60_000)
   response = { access_token: 'x', token_type: 'bearer', scope: '' }
-  t.strictSame((await exchange(scripted.provider({ clientSecret: undefined }))).scopes, [], 'an empty list is no scope')
+  t.strictSame((await exchange(scripted.provider({ publicClient: true }))).scopes, [], 'an empty list is no scope')
 
   const [basic, post, publicClient] = bodies
   t.match(basic, /^Basic .*grant_type=authorization_code/)

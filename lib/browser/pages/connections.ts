@@ -1,13 +1,18 @@
 import { html } from 'ghtml'
-import { button, layout } from './layout.js'
+import type { FormView } from '../forms.js'
+import { button, layout, scopeList } from './layout.js'
 
 export interface ConnectionView {
+  readonly key: string
   readonly name: string
   readonly host: string
-  /** `null` when not connected. */
-  readonly connected: { readonly since: number, readonly scopes: readonly string[], readonly expired: boolean } | null
-  readonly connect: { readonly action: string, readonly csrf: string }
-  readonly disconnect: { readonly action: string, readonly csrf: string }
+  readonly status:
+    | { readonly kind: 'none' }
+    | { readonly kind: 'unreadable' }
+    | { readonly kind: 'connected' | 'expired', readonly since: number, readonly scopes: readonly string[] }
+  /** `null` when the user may not connect. */
+  readonly connect: FormView | null
+  readonly disconnect: FormView
 }
 
 /** The user's connections at all providers. */
@@ -16,23 +21,28 @@ export function connectionsPage ({ server, account, connections }:
   return layout({
     title: `Your connections at ${server}`,
     content: html`<p>Signed in as <strong>${account}</strong>.</p>
-!${connections.length === 0 ? '<p>This server has no providers to connect.</p>' : connections.map(connectionSection).join('\n')}`
+!${connections.length === 0 ? '<p>There is nothing for you to connect here.</p>' : connections.map(connectionSection).join('\n')}`
   })
 }
 
-function connectionSection ({ name, host, connected, connect, disconnect }: ConnectionView): string {
-  return html`<section>
-<h2>${name}</h2>
+function connectionSection ({ key, name, host, status, connect, disconnect }: ConnectionView): string {
+  const exists = status.kind !== 'none'
+  const label = exists ? `Connect ${name} again` : `Connect ${name}`
+  return html`<section aria-labelledby="provider-${key}">
+<h2 id="provider-${key}">${name}</h2>
 <p class="note">${host}</p>
-<p>!${connected === null ? 'Not connected.' : connectedText(connected)}</p>
-!${button({ ...connect, label: connected === null ? `Connect ${name}` : `Connect ${name} again`, main: connected === null || connected.expired })}
-!${connected === null ? '' : button({ ...disconnect, label: `Disconnect ${name}` })}
-!${connected === null ? '' : html`<p class="note">Disconnecting deletes what is stored here. To end this server's access at ${name} too, remove it in your settings there.</p>`}
+<p>!${statusText(status)}</p>
+!${connect === null ? '' : button(connect, label, status.kind === 'connected' ? 'plain' : 'main')}
+!${exists ? button(disconnect, `Disconnect ${name}`) : ''}
+!${exists ? html`<p class="note">Disconnecting deletes what is stored here. To end this server's access at ${name} too, remove it in your settings there.</p>` : ''}
 </section>`
 }
 
-function connectedText ({ since, scopes, expired }: NonNullable<ConnectionView['connected']>): string {
-  const date = new Date(since).toISOString().slice(0, 10)
-  const permissions = scopes.length === 0 ? '' : html`, with !${scopes.map(scope => html`<code>${scope}</code>`).join(', ')}`
-  return html`${expired ? 'The access has expired; connect it again. Connected' : 'Connected'} since <time datetime="${date}">${date}</time>!${permissions}.`
+function statusText (status: ConnectionView['status']): string {
+  if (status.kind === 'none') return 'Not connected.'
+  if (status.kind === 'unreadable') return 'Connected, but what is stored can no longer be read. Connect it again.'
+  const date = new Date(status.since).toISOString().slice(0, 10)
+  const permissions = status.scopes.length === 0 ? '' : html`, with !${scopeList(status.scopes)}`
+  const since = html`Connected since <time datetime="${date}">${date}</time>!${permissions}`
+  return status.kind === 'expired' ? `${since}, but the access has expired. Connect it again.` : `${since}.`
 }

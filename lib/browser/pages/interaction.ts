@@ -1,5 +1,6 @@
 import { html } from 'ghtml'
-import { button, layout } from './layout.js'
+import type { FormView } from '../forms.js'
+import { button, layout, scopeList } from './layout.js'
 
 export interface InteractionView {
   /** This server, as it is named to people, and its host. */
@@ -7,36 +8,41 @@ export interface InteractionView {
   /** What the MCP client calls itself; `null` when it has no name, or the user began on the connections page. */
   readonly client: string | null
   readonly provider: { readonly name: string, readonly host: string }
-  readonly reason: string | undefined
+  readonly reasons: readonly string[]
   readonly scopes: readonly string[]
   /** The signed-in account. */
   readonly account: string
   /** Epoch milliseconds. */
   readonly expiresAt: number
-  readonly goOn: { readonly action: string, readonly csrf: string }
-  readonly decline: { readonly action: string, readonly csrf: string }
+  readonly goOn: FormView
+  readonly decline: FormView
 }
 
 /** Who asks, why, for what, at whom, for which account, until when. */
-export function interactionPage (view: InteractionView): string {
-  const { server, client, provider, reason, scopes, account, expiresAt } = view
-  const until = new Date(expiresAt)
-  const title = `Connect ${provider.name} to ${server.name}?`
+export function interactionPage ({ server, client, provider, reasons, scopes, account, expiresAt, goOn, decline }: InteractionView): string {
+  const place = server.name === server.host ? '' : ` at ${server.host}`
   return layout({
-    title,
+    title: `Connect ${provider.name} to ${server.name}?`,
     content: html`<dl>
-<dt>Who asks</dt><dd>${server.name} at ${server.host}!${client === null ? '' : html`, for a client that calls itself “${client}”`}</dd>
-!${reason === undefined ? '' : html`<dt>Why</dt><dd>${reason}</dd>`}
+<dt>Who asks</dt><dd>${server.name}${place}!${client === null ? '' : html`, for a client that calls itself “${client}”`}</dd>
+!${reasons.length === 0 ? '' : html`<dt>Why</dt><dd>!${reasons.map(reason => html`${reason}`).join('<br>')}</dd>`}
 <dt>Connects to</dt><dd>${provider.name} at <strong>${provider.host}</strong></dd>
-<dt>Permissions</dt><dd>!${scopes.length === 0 ? 'What your registration there allows' : scopes.map(scope => html`<code>${scope}</code>`).join(', ')}</dd>
+<dt>Permissions</dt><dd>!${scopes.length === 0 ? html`what ${provider.name} grants by default` : scopeList(scopes)}</dd>
 <dt>Your account here</dt><dd><strong>${account}</strong></dd>
-<dt>Time left</dt><dd>until <time datetime="${until.toISOString()}">${until.toISOString().slice(11, 16)} UTC</time></dd>
+<dt>Link valid for</dt><dd>!${timeLeft(expiresAt)}</dd>
 </dl>
-<p>Go on only if you asked for this yourself, just now. If somebody sent you this link, decline.</p>
-!${button({ ...view.goOn, label: `Continue to ${provider.name}`, main: true })}
-!${button({ ...view.decline, label: 'Decline' })}
-<p class="note">You sign in at ${provider.name} itself. What it grants is stored here, encrypted, for your account alone; the client never sees it.</p>`
+<p>Continue only if you started this yourself just now. If somebody sent you this link, decline.</p>
+!${button(goOn, `Continue to ${provider.name}`, 'main')}
+!${button(decline, 'Decline')}
+<p class="note">You sign in at ${provider.name} itself. What it grants is stored here, encrypted, for your account only; the client never sees it.</p>`
   })
+}
+
+function timeLeft (expiresAt: number): string {
+  const until = new Date(expiresAt).toISOString()
+  const minutes = Math.max(1, Math.round((expiresAt - Date.now()) / 60_000))
+  const duration = minutes < 120 ? `${minutes} minute${minutes === 1 ? '' : 's'}` : `${Math.round(minutes / 60)} hours`
+  return html`${duration} (until <time datetime="${until}">${until.slice(0, 10)} ${until.slice(11, 16)} UTC</time>)`
 }
 
 /** Leads on to the provider: a page and not a redirect, since browsers apply `form-action` to redirects of a form. */

@@ -1,4 +1,5 @@
 import { html } from 'ghtml'
+import type { FormView } from '../forms.js'
 
 export const STYLE = `
 :root { color-scheme: light dark; --text: #1a1c20; --soft: #565c68; --line: #d5d9e0; --card: #fff; --back: #f3f4f7; --main: #1f4fd8; --on-main: #fff }
@@ -48,6 +49,11 @@ export function layout ({ title, content, redirect }: { title: string, content: 
 }
 
 /** A form of one button. */
-export function button ({ action, csrf, label, main = false }: { action: string, csrf: string, label: string, main?: boolean }): string {
-  return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><button type="submit" class="${main ? 'main' : 'other'}">${label}</button></form>`
+export function button ({ action, csrf }: FormView, label: string, kind: 'main' | 'plain' = 'plain'): string {
+  return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><button type="submit"!${kind === 'main' ? ' class="main"' : ''}>${label}</button></form>`
+}
+
+/** Scopes, as the provider calls them. */
+export function scopeList (scopes: readonly string[]): string {
+  return scopes.map(scope => html`<code>${scope}</code>`).join(', ')
 }

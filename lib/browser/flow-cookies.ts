@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { FLOW_TTL_MS } from '../elicitation/flows.js'
+import { hashFields } from '../encoding.js'
 import type { Cookies } from './cookies.js'
 
-const NAME = 'mcp-connect-flow-'
-const MOST = 5
+const PREFIX = 'mcp-connect-flow-'
+const MAX_FLOW_COOKIES = 5
 
 /** One cookie per flow: it shows that the authorization response comes to the browser that pressed the button. */
 export interface FlowCookies {
@@ -14,11 +14,11 @@ export interface FlowCookies {
 }
 
 export function createFlowCookies (cookies: Cookies): FlowCookies {
-  const nameOf = (state: string): string => NAME + createHash('sha256').update(state).digest('hex').slice(0, 16)
+  const nameOf = (state: string): string => PREFIX + hashFields('flow cookie name', state).slice(0, 16)
   return {
     write (request, reply, state, value) {
-      const old = cookies.names(request, NAME)
-      for (const name of old.slice(0, Math.max(0, old.length - MOST + 1))) cookies.write(reply, name, '', 0)
+      const old = cookies.names(request, PREFIX)
+      for (const name of old.slice(0, Math.max(0, old.length - MAX_FLOW_COOKIES + 1))) cookies.write(reply, name, '', 0)
       cookies.write(reply, nameOf(state), value, FLOW_TTL_MS / 1000)
     },
     read: (request, state) => cookies.read(request, nameOf(state)),

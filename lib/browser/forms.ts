@@ -1,0 +1,57 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { encodeFields } from '../encoding.js'
+import { CsrfFailedError, FormInvalidError, OriginMismatchError } from '../errors.js'
+import { plainText } from '../plain-text.js'
+import { principalFields } from '../principal.js'
+import type { Principal } from '../types.js'
+import type { KeyRing } from '../vault/key-ring.js'
+import type { BrowserSessions } from './browser-session.js'
+
+const LIFETIME_MS = 60 * 60_000
+
+const bodySchema = z.strictObject({ csrf: z.string() })
+
+/** A form of one button, as a page shows it. */
+export interface FormView {
+  readonly action: string
+  readonly csrf: string
+}
+
+/** Sees to it that a form was sent from a page of ours, shown in this browser, to this user, for this very action. */
+export interface Forms {
+  /** @returns what makes the token of each form of one page. Its `action` says what the form does, and to what */
+  open (request: FastifyRequest, reply: FastifyReply, principal: Principal): Promise<(action: readonly string[]) => string>
+  /** @throws FST_MCP_CONNECT_FORM_INVALID, FST_MCP_CONNECT_ORIGIN_MISMATCH, FST_MCP_CONNECT_CSRF_FAILED */
+  check (request: FastifyRequest, principal: Principal, action: readonly string[]): Promise<void>
+}
+
+/** @param origin what browsers send in `Origin` for our own pages */
+export function createForms (ring: KeyRing, sessions: BrowserSessions, origin: string): Forms {
+  const secrets = ring.derive('csrf token')
+
+  const mac = (secret: Buffer, principal: Principal, action: readonly string[], expiresAt: string): Buffer =>
+    createHmac('sha256', secret).update(encodeFields([expiresAt, ...principalFields(principal), ...action])).digest()
+
+  return {
+    async open (request, reply, principal) {
+      await sessions.open(request, reply, principal)
+      const expiresAt = String(Date.now() + LIFETIME_MS)
+      return action => `${expiresAt}.${mac(secrets[0]!, principal, action, expiresAt).toString('base64url')}`
+    },
+
+    async check (request, principal, action) {
+      const body = bodySchema.safeParse(request.body)
+      if (!body.success) throw new FormInvalidError()
+      const { origin: from, 'sec-fetch-site': site } = request.headers
+      if (from !== undefined && from !== origin) throw new OriginMismatchError(plainText(from, 100), origin)
+      if (site !== undefined && site !== 'same-origin') throw new CsrfFailedError()
+      const [expiresAt = '', given = ''] = body.data.csrf.split('.')
+      const bytes = Buffer.from(given, 'base64url')
+      const genuine = bytes.length === 32 && Number(expiresAt) > Date.now() &&
+        secrets.some(secret => timingSafeEqual(bytes, mac(secret, principal, action, expiresAt)))
+      if (!genuine || !await sessions.has(request, principal)) throw new CsrfFailedError()
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import type { FastifyRequest } from 'fastify'
+import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
+import { hashFlowCookie } from '../elicitation/flows.js'
+import { ConsumedError } from '../errors.js'
+import { createAuthorizationRequest } from '../oauth/authorization-request.js'
+import { randomToken } from '../random.js'
+import type { Provider } from '../types.js'
+import { assertAuthorized, assertOwn, assertPending } from './ownership.js'
+import { completedPage, declinedPage, interactionPage, leavingPage } from './pages/interaction.js'
+import { remember } from './request-notes.js'
+import { page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
+import type { Visitor } from './visitors.js'
+
+/** The handlers of one elicitation's addresses. */
+export function interactionHandlers (services: BrowserServices): Record<'show' | 'start' | 'decline' | 'done', Handler> {
+  const { urls, elicitations, forms } = services
+
+  interface Own {
+    readonly id: string
+    readonly hash: string
+    readonly elicitation: Elicitation
+    readonly provider: Provider
+  }
+
+  /** The elicitation in the path, once it is sure that it is the visitor's own. */
+  async function findOwn (request: FastifyRequest, visitor: Visitor): Promise<Own> {
+    const { id } = request.params as { id: string }
+    const hash = elicitationHash(id)
+    const elicitation = await elicitations.find(hash)
+    assertOwn(elicitation, visitor)
+    remember(request, { retryUrl: urls.elicitation(id) })
+    return { id, hash, elicitation, provider: requireProvider(services, elicitation.provider) }
+  }
+
+  /** What a form does. Scopes that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
+  const startAction = ({ hash, elicitation }: Own): readonly string[] => ['start', hash, ...elicitation.scopes]
+  const declineAction = ({ hash }: Own): readonly string[] => ['decline', hash]
+
+  return {
+    /** Reads, and moves nothing: robots that follow links do no harm. */
+    show: page(services, async (visitor, request, reply) => {
+      const own = await findOwn(request, visitor)
+      const { id, elicitation, provider } = own
+      assertPending(elicitation)
+      await assertAuthorized(services, elicitation)
+      const csrf = await forms.open(request, reply, visitor.principal)
+      return reply.send(interactionPage({
+        server: { name: services.name, host: new URL(urls.origin).host },
+        client: elicitation.client?.name ?? null,
+        provider: { name: provider.name, host: providerHost(provider) },
+        reasons: elicitation.reasons,
+        scopes: elicitation.scopes,
+        account: visitor.label,
+        expiresAt: elicitation.expiresAt,
+        goOn: { action: urls.elicitation(id, 'start'), csrf: csrf(startAction(own)) },
+        decline: { action: urls.elicitation(id, 'decline'), csrf: csrf(declineAction(own)) }
+      }))
+    }),
+
+    /** The button was pressed: only now are there a state and a flow cookie. */
+    async start (request, reply) {
+      const visitor = await requireVisitor(services, request, reply)
+      const own = await findOwn(request, visitor)
+      const { id, elicitation, provider } = own
+      await forms.check(request, visitor.principal, startAction(own))
+      assertPending(elicitation)
+      await assertAuthorized(services, elicitation)
+      const { scopes } = elicitation
+      const state = randomToken()
+      const cookie = randomToken()
+      const { url, ...secrets } = await createAuthorizationRequest(await services.configuration(provider), provider, {
+        redirectUri: urls.redirectUri(elicitation.provider), scopes, state
+      })
+      await services.flows.start(state, { elicitationId: id, provider: elicitation.provider, scopes, cookieHash: hashFlowCookie(cookie), ...secrets })
+      services.flowCookies.write(request, reply, state, cookie)
+      return reply.send(leavingPage({ provider: provider.name, url }))
+    },
+
+    async decline (request, reply) {
+      const visitor = await requireVisitor(services, request, reply)
+      const own = await findOwn(request, visitor)
+      await forms.check(request, visitor.principal, declineAction(own))
+      assertPending(own.elicitation)
+      if (!await elicitations.end(own.hash, 'declined', { unlessHeld: true })) throw new ConsumedError()
+      await services.completion.announce(own.hash)
+      return reply.redirect(urls.elicitation(own.id, 'done'), 303)
+    },
+
+    done: page(services, async (visitor, request, reply) => {
+      const { id, elicitation, provider } = await findOwn(request, visitor)
+      const names = { provider: provider.name, server: services.name, account: visitor.label, connections: urls.connections }
+      if (elicitation.status === 'completed') return reply.send(completedPage(names))
+      if (elicitation.status === 'declined') return reply.send(declinedPage(names))
+      return reply.redirect(urls.elicitation(id), 303)
+    })
+  }
+}

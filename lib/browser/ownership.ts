@@ -1,0 +1,27 @@
+import { type Elicitation, isPending } from '../elicitation/elicitations.js'
+import { ConsumedError, ExpiredError, NotAuthorizedError, NotFoundError, SubjectMismatchError } from '../errors.js'
+import { differingMembers } from '../principal.js'
+import type { BrowserServices } from './services.js'
+import type { Visitor } from './visitors.js'
+
+/**
+ * Whoever opens the link must be whoever asked (MCP 2025-11-25, elicitation, "Phishing"). Of another tenant's there is
+ * no telling whether it exists.
+ * @throws FST_MCP_CONNECT_NOT_FOUND, FST_MCP_CONNECT_SUBJECT_MISMATCH
+ */
+export function assertOwn (elicitation: Elicitation | null, { principal }: Visitor): asserts elicitation is Elicitation {
+  if (elicitation === null || elicitation.principal.tenant !== principal.tenant) throw new NotFoundError()
+  const differing = differingMembers(elicitation.principal, principal)
+  if (differing.length > 0) throw new SubjectMismatchError(differing.join(' and '))
+}
+
+/** @throws FST_MCP_CONNECT_CONSUMED, FST_MCP_CONNECT_EXPIRED */
+export function assertPending (elicitation: Elicitation): void {
+  if (elicitation.status !== 'pending') throw new ConsumedError()
+  if (!isPending(elicitation)) throw new ExpiredError()
+}
+
+/** @throws FST_MCP_CONNECT_NOT_AUTHORIZED */
+export async function assertAuthorized ({ authorize }: BrowserServices, { principal, provider }: Elicitation): Promise<void> {
+  if (!await authorize(principal, provider)) throw new NotAuthorizedError()
+}

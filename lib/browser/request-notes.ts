@@ -1,0 +1,19 @@
+import type { FastifyRequest } from 'fastify'
+import type { Visitor } from './visitors.js'
+
+/** What a handler found out, for the page that answers when it fails. */
+export interface Notes {
+  readonly visitor?: Visitor
+  /** The page at which the visitor can begin again. */
+  readonly retryUrl?: string
+}
+
+const notes = new WeakMap<FastifyRequest, Notes>()
+
+export function remember (request: FastifyRequest, more: Notes): void {
+  notes.set(request, { ...notes.get(request), ...more })
+}
+
+export function recall (request: FastifyRequest): Notes {
+  return notes.get(request) ?? {}
+}

@@ -1,0 +1,6 @@
+import { randomBytes } from 'node:crypto'
+
+/** 32 random bytes in base64url: 43 characters. For ids, states and cookies. */
+export function randomToken (): string {
+  return randomBytes(32).toString('base64url')
+}

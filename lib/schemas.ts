@@ -1,0 +1,17 @@
+import { z } from 'zod'
+
+/** Text that is shown to people: one line, without characters that could reorder or hide it. */
+export function displayText (maxLength: number): z.ZodString {
+  return z.string(`must be a text of 1 to ${maxLength} characters`)
+    .min(1, `must be a text of 1 to ${maxLength} characters`).max(maxLength, `must be a text of 1 to ${maxLength} characters`)
+    .regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u, 'must not hold control or formatting characters')
+}
+
+/** One scope (RFC 6749 section 3.3). */
+export const scopeSchema = z.string('must be one scope').regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/,
+  'must be one scope: printable ASCII without spaces or quotes (RFC 6749 section 3.3)')
+
+/** Says what is unknown, and what is known. */
+export function unknownKeys (known: readonly string[]): (issue: { readonly code?: string, readonly keys?: readonly string[] }) => string | undefined {
+  return ({ code, keys = [] }) => code === 'unrecognized_keys' ? `unknown: ${keys.join(', ')}; known are: ${known.join(', ')}` : undefined
+}

@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { memoryStore } from '../../lib/index.js'
+import { findForm, title } from '../fixtures/browser.js'
+import { A, startServer, type TestServer } from '../fixtures/server.js'
+
+/** Stops writes to the vault until they are let go: the time in which a token request has been answered, and nothing is stored. */
+function gate (t: Test, { store }: TestServer): { reached: Promise<void>, open (): void } {
+  let open = (): void => {}
+  let arrive = (): void => {}
+  const opened = new Promise<void>(resolve => { open = resolve })
+  const reached = new Promise<void>(resolve => { arrive = resolve })
+  const { put } = store.vault
+  t.intercept(store.vault, 'put', {
+    value: async (...args: Parameters<typeof put>) => {
+      arrive()
+      await opened
+      return await put(...args)
+    }
+  })
+  return { reached, open }
+}
+
+t.test('a decline in another tab while the answer is being processed: told that it is finished, and it is', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const decline = findForm(await browser.get(url), '/decline')
+  const callback = await server.untilCallback(browser, url)
+  const { reached, open } = gate(t, server)
+  const answer = browser.get(callback.href)
+  await reached
+  t.equal((await browser.post(decline.action, decline.fields)).statusCode, 409)
+  open()
+  t.equal((await answer).statusCode, 303)
+  t.equal(title(await browser.get(`${url}/done`)), 'Acme is connected')
+})
+
+t.test('two flows of one link: one of them reaches the token endpoint', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const [first, second] = [await server.untilCallback(browser, url), await server.untilCallback(browser, url)]
+  const { reached, open } = gate(t, server)
+  const answer = browser.get(first.href)
+  await reached
+  t.equal((await browser.get(second.href)).statusCode, 409)
+  open()
+  t.equal((await answer).statusCode, 303)
+  t.equal((await browser.get(second.href)).statusCode, 409)
+  t.equal(server.acme.tokenRequests, 1)
+  t.equal(session.completed.length, 1)
+})
+
+t.test('the grant cannot be stored: a page, and the link still works', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const { put } = server.store.vault
+  let broken = true
+  t.intercept(server.store.vault, 'put', {
+    value: async (...args: Parameters<typeof put>) => {
+      if (broken) throw new Error('disk full')
+      return await put(...args)
+    }
+  })
+  const answer = await browser.get(callback.href)
+  t.equal(answer.statusCode, 500)
+  t.match(answer.body, `href="${url}">Start again`)
+  t.match(server.log.join(''), 'disk full')
+  t.strictSame(session.completed, [])
+  broken = false
+  t.equal((await browser.get((await server.untilCallback(browser, url)).href)).statusCode, 303)
+})
+
+t.test('what was added after the page was shown is not agreed to', async t => {
+  const server = await startServer(t)
+  const first = await server.elicit(A)
+  const browser = server.browser(A)
+  const shown = findForm(await browser.get(first.url), '/start')
+  await server.elicit(A, { scopes: ['issues:write'], reason: 'to close issues' })
+  const answer = await browser.post(shown.action, shown.fields)
+  t.equal(answer.statusCode, 403)
+  t.match(answer.body, `href="${first.url}">Start again`)
+  const page = await browser.get(first.url)
+  t.match(page.body, /to list your issues<br>to close issues.*issues:read.*issues:write/s)
+  t.equal((await browser.press(first.url, '/start')).statusCode, 200)
+})
+
+t.test('a session that is handed a link which ends in that moment is told all the same', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const late = await server.openSession({ user: A })
+  const notifier = late.server.server.createElicitationCompletionNotifier.bind(late.server.server)
+  let ended: Promise<unknown> | undefined
+  t.intercept(late.server.server, 'createElicitationCompletionNotifier', {
+    value: (id: string) => {
+      const notify = notifier(id)
+      ended ??= browser.get(callback.href)
+      return notify
+    }
+  })
+  // Nothing is handed out before the record has been looked at once more, so the record must end before that.
+  const { get } = server.store.state
+  t.intercept(server.store.state, 'get', {
+    value: async (key: string) => {
+      if (ended !== undefined) await Promise.race([ended, new Promise(resolve => setImmediate(resolve))])
+      return await get(key)
+    }
+  })
+  const error = await late.client.callTool({ name: 'issues' }).catch(error => error)
+  t.equal(error.code, -32042)
+  await ended
+  await late.client.ping()
+  t.strictSame(late.completed, [error.elicitations[0].elicitationId])
+})
+
+t.test('two pages opened at once: the forms of both work', async t => {
+  const server = await startServer(t)
+  const [one, two] = [await server.elicit(A), await server.elicit(A, { clientId: 'client-2' })]
+  const browser = server.browser(A)
+  const forms = (await Promise.all([browser.get(one.url), browser.get(two.url)])).map(page => findForm(page, '/start'))
+  for (const { action, fields } of forms) t.equal((await browser.post(action, fields)).statusCode, 200)
+})
+
+t.test('a decline is void once the user begins on the connections page', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  await browser.press(url, '/decline')
+  t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /declined/ }] })
+  const { location } = (await browser.press('/connect', '/acme/connect')).headers
+  await browser.get((await server.untilCallback(browser, String(location))).href)
+  t.notMatch(await session.client.callTool({ name: 'issues' }), { isError: true })
+  await browser.press('/connect', '/acme/disconnect')
+  await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })
+})
+
+t.test('VLT-11 a key that was taken out: said to the operator, and the user can connect again', async t => {
+  const store = memoryStore()
+  const [oldKey, newKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
+  const before = await startServer(t, { store, keys: [oldKey] })
+  const { url } = await before.elicit(A)
+  const browser = before.browser(A)
+  await browser.get((await before.untilCallback(browser, url)).href)
+
+  const rotated = await startServer(t, { store, keys: [newKey, oldKey] })
+  const works = await rotated.openSession({ user: A })
+  t.notMatch((await works.client.callTool({ name: 'issues' })).content, [{ text: /looked up/ }], 'an older key opens')
+
+  const { entries } = await store.vault.list({ limit: 10 })
+  const row = await store.vault.get(entries[0]!.owner, entries[0]!.name)
+  const lost = await startServer(t, { store: { ...memoryStore(), vault: store.vault }, keys: [newKey] })
+  const session = await lost.openSession({ user: A })
+  t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /could not be looked up/ }] })
+  t.match(lost.log.join(''), `its key (id ${row!.value.split('.')[1]}) is not in the keys option`)
+  const page = await lost.browser(A).get('/connect')
+  t.match(page.body, 'what is stored can no longer be read')
+  t.strictSame(await store.vault.get(entries[0]!.owner, entries[0]!.name), row, 'the row is kept')
+
+  const user = lost.browser(A)
+  const { location } = (await user.press('/connect', '/acme/connect')).headers
+  t.equal((await user.get((await lost.untilCallback(user, String(location))).href)).statusCode, 303)
+  t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+})

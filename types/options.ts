@@ -1,0 +1,146 @@
+/*
+ * The plugin's options: all of them, and mistakes in each.
+ */
+import Fastify from 'fastify'
+import plugin, {
+  allowLoopbackHttp, defineProvider, github, mcpConnect, memoryStore,
+  type BrowserIdentity, type BrowserUser, type McpConnectOptions, type Principal, type Provider, type Store
+} from 'fastify-mcp-connect'
+import { expect, type Equal } from './equal.js'
+
+const app = Fastify()
+
+const required = {
+  baseUrl: 'https://mcp.example.com',
+  store: memoryStore(),
+  keys: ['key'],
+  browser: { identify: () => null },
+  providers: {}
+} satisfies McpConnectOptions
+
+expect<Equal<typeof plugin, typeof mcpConnect>>()
+await app.register(plugin, required)
+await app.register(mcpConnect, {
+  ...required,
+  prefix: '/connect',
+  name: 'Example',
+  vault: memoryStore().vault,
+  keys: ['newest', 'older'] as const,
+  principal: claims => {
+    expect<Equal<typeof claims['sub'], unknown>>()
+    return { issuer: 'https://login.example.com', subject: String(claims['oid']), tenant: String(claims['tid']) }
+  },
+  browser: {
+    async identify (request, reply) {
+      reply.header('vary', 'cookie')
+      return typeof request.headers.cookie === 'string' ? { issuer: 'https://login.example.com', subject: 'a', label: 'a@example.com' } : null
+    },
+    signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}`
+  },
+  providers: {
+    github: github({ clientId: 'client', clientSecret: 'secret', scopes: ['repo'] }),
+    acme: defineProvider({
+      name: 'Acme',
+      issuer: 'http://localhost:4000',
+      endpoints: { authorization: 'http://localhost:4000/auth', token: 'http://localhost:4000/token' },
+      clientId: 'client',
+      clientAuthentication: 'client_secret_post',
+      scopeSeparator: ',',
+      resource: 'https://api.example.com',
+      authorizationParameters: { access_type: 'offline' },
+      apiOrigins: ['https://api.example.com'],
+      [allowLoopbackHttp]: true
+    }),
+    plain: { name: 'Plain', issuer: 'https://plain.example.com', clientId: 'client', apiOrigins: ['https://plain.example.com'] }
+  },
+  authorize: (principal, provider) => {
+    expect<Equal<typeof principal, Principal>>()
+    expect<Equal<typeof provider, string>>()
+    return provider === 'github'
+  },
+  whenCapabilityUnknown: 'elicit',
+  elicitationTtlMs: 60_000,
+  declineCoolDownMs: 0
+})
+
+expect<Equal<typeof app.mcpConnect.connectionsUrl, string>>()
+// @ts-expect-error
+app.mcpConnect.connectionsUrl = 'https://other.example.com'
+
+// What is left out
+// @ts-expect-error
+app.register(mcpConnect)
+// @ts-expect-error
+app.register(mcpConnect, {})
+// @ts-expect-error
+expect<{ baseUrl: string } extends McpConnectOptions ? true : false>()
+type Required = 'baseUrl' | 'store' | 'keys' | 'browser' | 'providers'
+expect<Equal<{ [K in keyof McpConnectOptions]-?: undefined extends McpConnectOptions[K] ? never : K }[keyof McpConnectOptions], Required>>()
+
+// What is wrong
+declare function check (options: McpConnectOptions): void
+// @ts-expect-error
+check({ ...required, baseUrl: new URL('https://mcp.example.com') })
+// @ts-expect-error
+check({ ...required, baseURL: 'https://mcp.example.com' })
+// @ts-expect-error
+check({ ...required, keys: 'key' })
+// @ts-expect-error
+check({ ...required, keys: [Buffer.alloc(32)] })
+// @ts-expect-error
+check({ ...required, store: memoryStore })
+// @ts-expect-error
+check({ ...required, vault: memoryStore() })
+// @ts-expect-error A function, not an object with identify.
+check({ ...required, browser: () => null })
+// @ts-expect-error Whether somebody is signed in is not enough.
+check({ ...required, browser: { identify: () => true } })
+// @ts-expect-error A principal has an issuer, too.
+check({ ...required, browser: { identify: () => ({ subject: 'a' }) } })
+// @ts-expect-error Nobody is null.
+check({ ...required, browser: { identify: () => undefined } })
+// The claims are not known before they are looked at; the plugin looks at what the function gives.
+check({ ...required, principal: claims => ({ issuer: claims['iss'], subject: claims['sub'] }) })
+// @ts-expect-error
+check({ ...required, principal: claims => claims['sub'] })
+// @ts-expect-error
+check({ ...required, principal: claims => ({ subject: claims['sub'] }) })
+// @ts-expect-error
+check({ ...required, providers: [github({ clientId: 'client', clientSecret: 'secret' })] })
+// @ts-expect-error
+check({ ...required, providers: { acme: { name: 'Acme', issuer: 'https://acme.example.com', clientId: 'client' } } })
+// @ts-expect-error
+check({ ...required, authorize: () => 'yes' })
+// @ts-expect-error
+check({ ...required, whenCapabilityUnknown: 'ask' })
+// @ts-expect-error
+check({ ...required, elicitationTtlMs: '15m' })
+// @ts-expect-error
+check({ ...required, ttl: 1000 })
+
+// Providers
+expect<Equal<ReturnType<typeof github>, Provider>>()
+// @ts-expect-error
+github({ clientId: 'client' })
+// @ts-expect-error
+github({ clientId: 'client', clientSecret: 'secret', scopes: 'repo' })
+// @ts-expect-error
+github({ clientId: 'client', clientSecret: 'secret', issuer: 'https://github.com' })
+// @ts-expect-error
+defineProvider({ name: 'Acme', issuer: 'https://acme.example.com', clientId: 'client', apiOrigins: 'https://acme.example.com' })
+// @ts-expect-error
+defineProvider({ name: 'Acme', issuer: 'https://acme.example.com', clientId: 'client', apiOrigins: [], clientAuthentication: 'none' })
+// @ts-expect-error The switch is a symbol, so that it cannot come from a configuration file.
+defineProvider({ name: 'Acme', issuer: 'https://acme.example.com', clientId: 'client', apiOrigins: [], allowLoopbackHttp: true })
+// @ts-expect-error What is defined is frozen.
+github({ clientId: 'client', clientSecret: 'secret' }).name = 'Other'
+
+// A class can be the host's login.
+class Login implements BrowserIdentity {
+  async identify (): Promise<BrowserUser | null> {
+    return null
+  }
+}
+check({ ...required, browser: new Login() })
+
+expect<Equal<ReturnType<typeof memoryStore>, Store>>()

@@ -56,14 +56,14 @@ function pin (provider: Provider, { authorization, token }: NonNullable<Provider
 async function discover (provider: Provider): Promise<Configuration> {
   const fetch = createOutboundFetch(provider[allowLoopbackHttp] === true)
   for (const algorithm of ALGORITHMS) {
-    let exists = true
+    let status = 0
     try {
       const configuration = await client.discovery(new URL(provider.issuer), provider.clientId, undefined, authentication(provider), {
         algorithm,
         execute: provider[allowLoopbackHttp] === true ? [client.allowInsecureRequests] : [],
         [client.customFetch]: async (url, init) => {
           const response = await fetch(url, init as RequestInit)
-          exists = response.status !== 404
+          status = response.status
           return response
         }
       })
@@ -72,9 +72,9 @@ async function discover (provider: Provider): Promise<Configuration> {
       configuration[client.customFetch] = fetch
       return configuration
     } catch (error) {
-      if (!exists) continue
+      if (status === 404) continue
       if (error instanceof ProviderMisconfiguredError) throw error
-      const reason = failureReason(error)
+      const reason = status >= 500 ? `status ${status}` : failureReason(error)
       // The library's own codes say that an answer came and was not what it must be.
       throw reason.startsWith('OAUTH_')
         ? new ProviderMisconfiguredError(describeProvider(provider), reason)

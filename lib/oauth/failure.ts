@@ -26,9 +26,9 @@ export function describeProvider ({ name, issuer }: Provider): string {
  */
 export function failureReason (error: unknown): string {
   if (error instanceof client.ResponseBodyError) return knownCode(error.error)
+  if (error instanceof client.ClientError && error.code === 'OAUTH_TIMEOUT') return 'timeout'
   if (error instanceof client.ClientError) return errorInBody(error) ?? error.code ?? failureReason(error.cause)
   if (error instanceof OutboundError) return error.reason
-  if (error instanceof Error && error.name === 'TimeoutError') return 'timeout'
   return 'network_error'
 }
 

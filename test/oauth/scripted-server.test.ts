@@ -94,6 +94,7 @@ t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
     ['no metadata at all', /neither .*openid-configuration/, ({ answers }) => { delete answers['/.well-known/openid-configuration'] }],
     ['text', /: OAUTH_/, ({ answers }) => { answers['/.well-known/openid-configuration'] = (_request, response) => { response.end('canary') } }],
     ['a redirect', /: OAUTH_/, ({ answers, issuer }) => { answers['/.well-known/openid-configuration'] = (_request, response) => { response.writeHead(302, { location: `${issuer}/elsewhere` }).end() } }],
+    ['a server in trouble', /cannot be reached: status 503/, ({ answers }) => { answers['/.well-known/openid-configuration'] = json({}, 503) }],
     ['too much', /cannot be reached: answer_too_large/, ({ answers }) => { answers['/.well-known/openid-configuration'] = json({ x: 'x'.repeat(70_000) }) }],
     ['a broken connection', /Acme \(http.*\) cannot be reached: network_error/, ({ answers }) => { answers['/.well-known/openid-configuration'] = request => { request.socket.destroy() } }]
   ]
@@ -149,6 +150,8 @@ t.test('an answer that never comes: ten seconds, then 502', async t => {
   t.intercept(AbortSignal, 'timeout', { value: (ms: number) => { limits.push(ms); return timeout(50) } })
   await t.rejects(exchangeWith(configuration, provider), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED', message: /timeout/ })
   t.ok(limits.includes(10_000))
+  scripted.answers['/.well-known/openid-configuration'] = () => {}
+  await t.rejects(createConfigurations()(provider), { code: 'FST_MCP_CONNECT_PROVIDER_UNAVAILABLE', message: /timeout/ })
 })
 
 t.test('token responses that can be used', async t => {

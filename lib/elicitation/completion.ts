@@ -7,10 +7,12 @@ export type Notify = () => Promise<void>
 
 /** Tells the MCP sessions that were handed an elicitation, wherever they are served, that it has ended (MCP 2025-11-25, elicitation). */
 export interface Completion {
-  /** Remembers that an MCP session of this process was handed the id. @param session the identity of the session */
-  watch (id: string, expiresAt: number, mcpSession: object, notify: Notify): void
-  /** Notifies the sessions of this process, once. Never fails. */
-  deliver (hash: string): void
+  /**
+   * Remembers that an MCP session of this process was handed the id.
+   * @param mcpSession the identity of the session
+   * @returns what forgets it again
+   */
+  watch (id: string, expiresAt: number, mcpSession: object, notify: Notify): () => void
   /** Notifies the sessions of every process that shares the bus, once. Never fails. */
   announce (hash: string): Promise<void>
   close (): Promise<void>
@@ -44,9 +46,8 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
       const entry = watched.get(hash) ?? { expiresAt, sessions: new Map<object, Notify>() }
       entry.sessions.set(mcpSession, notify)
       watched.set(hash, entry)
+      return () => entry.sessions.delete(mcpSession)
     },
-
-    deliver,
 
     async announce (hash) {
       deliver(hash)

@@ -3,7 +3,7 @@ import { createConnection } from '../connections/connection.js'
 import type { Connections, VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
-import { elicitationHash, type Elicitations, type Wanted } from '../elicitation/elicitations.js'
+import { elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError } from '../errors.js'
 import { parsePrincipal } from '../principal.js'
 import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
@@ -68,25 +68,26 @@ export function createDecide (services: GuardServices): Decide {
     reasons: reason === undefined ? [] : [reason]
   })
 
-  /** Hands out one link for each missing provider. */
-  async function elicit (principal: Principal, call: GuardedCall, missing: readonly Needed[]): Promise<UrlElicitation[]> {
+  /** Hands out one link for each missing provider. @returns `null` when one of them has ended in that moment */
+  async function elicit (principal: Principal, call: GuardedCall, missing: readonly Needed[]): Promise<UrlElicitation[] | null> {
     const handed = await Promise.all(missing.map(async needed => ({ needed, link: await elicitations.request(call.client, wantedOf(principal, needed)) })))
     const refused = handed.filter(({ link }) => link === null)
     if (refused.length > 0) throw new NotRunError(texts.declined(refused.map(({ needed }) => needed), connectionsUrl))
-    return await Promise.all(handed.map(async ({ needed, link }) => {
-      const { id, expiresAt } = link!
-      await watch(call, id, expiresAt)
-      return { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) }
+    const elicited = await Promise.all(handed.map(async ({ needed, link }) => {
+      const { id } = link!
+      return await watch(call, link!) ? { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) } : null
     }))
+    return elicited.every(elicitation => elicitation !== null) ? elicited : null
   }
 
-  /** Has the MCP session told when the elicitation ends; at once when it has ended in between. */
-  async function watch (call: GuardedCall, id: string, expiresAt: number): Promise<void> {
+  /** Has the MCP session told when the elicitation ends. @returns `false` when it has ended already: nobody would be told */
+  async function watch (call: GuardedCall, { id, expiresAt }: Link): Promise<boolean> {
     const notify = call.createNotify(id)
-    if (notify === null) return
-    completion.watch(id, expiresAt, call.mcpSession, notify)
-    const hash = elicitationHash(id)
-    if ((await elicitations.find(hash))?.status !== 'pending') completion.deliver(hash)
+    if (notify === null) return true
+    const forget = completion.watch(id, expiresAt, call.mcpSession, notify)
+    if ((await elicitations.find(elicitationHash(id)))?.status === 'pending') return true
+    forget()
+    return false
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
@@ -114,7 +115,8 @@ export function createDecide (services: GuardServices): Decide {
     }
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
     if (!canElicit) return await fallBack(principal, missing, message)
-    return { kind: 'elicit', elicitations: await elicit(principal, call, missing), message }
+    const elicited = await elicit(principal, call, missing)
+    return elicited === null ? await decide(requirements, call) : { kind: 'elicit', elicitations: elicited, message }
   }
 
   return async (requirements, call) => {

@@ -88,34 +88,32 @@ t.test('what was added after the page was shown is not agreed to', async t => {
   t.equal((await browser.press(first.url, '/start')).statusCode, 200)
 })
 
-t.test('a session that is handed a link which ends in that moment is told all the same', async t => {
-  const server = await startServer(t)
-  const { url } = await server.elicit(A)
-  const browser = server.browser(A)
-  const callback = await server.untilCallback(browser, url)
-  const late = await server.openSession({ user: A })
-  const notifier = late.server.server.createElicitationCompletionNotifier.bind(late.server.server)
-  let ended: Promise<unknown> | undefined
-  t.intercept(late.server.server, 'createElicitationCompletionNotifier', {
-    value: (id: string) => {
-      const notify = notifier(id)
-      ended ??= browser.get(callback.href)
-      return notify
-    }
-  })
-  // Nothing is handed out before the record has been looked at once more, so the record must end before that.
-  const { get } = server.store.state
-  t.intercept(server.store.state, 'get', {
-    value: async (key: string) => {
-      if (ended !== undefined) await Promise.race([ended, new Promise(resolve => setImmediate(resolve))])
+t.test('a link that ends in the moment in which it is handed out is not handed out: the call is decided anew', async t => {
+  for (const [decision, expected] of [['allow', { content: [{ text: /rabbit hole/ }] }], ['deny', { isError: true, content: [{ text: /declined/ }] }]] as const) {
+    const server = await startServer(t)
+    const { url } = await server.elicit(A)
+    const browser = server.browser(A)
+    const callback = await server.untilCallback(browser, url, decision)
+    const late = await server.openSession({ user: A })
+    const { createElicitationCompletionNotifier } = late.server.server
+    let ending: Promise<unknown> | undefined
+    let waited = false
+    t.intercept(late.server.server, 'createElicitationCompletionNotifier', { value: (id: string) => {
+      ending ??= browser.get(callback.href)
+      return createElicitationCompletionNotifier.call(late.server.server, id)
+    } })
+    // The record is looked at once more before it is handed out; by then it has ended.
+    const { get } = server.store.state
+    t.intercept(server.store.state, 'get', { value: async (key: string) => {
+      const stored = await get(key)
+      if (ending === undefined || waited) return stored
+      waited = true
+      await ending
       return await get(key)
-    }
-  })
-  const error = await late.client.callTool({ name: 'issues' }).catch(error => error)
-  t.equal(error.code, -32042)
-  await ended
-  await late.client.ping()
-  t.strictSame(late.completed, [error.elicitations[0].elicitationId])
+    } })
+    const result = await late.client.callTool({ name: 'issues' })
+    t.match(result, expected)
+  }
 })
 
 t.test('two pages opened at once: the forms of both work', async t => {

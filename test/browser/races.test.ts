@@ -98,19 +98,23 @@ t.test('a link that ends in the moment in which it is handed out is not handed o
     const { createElicitationCompletionNotifier } = late.server.server
     let ending: Promise<unknown> | undefined
     let waited = false
-    t.intercept(late.server.server, 'createElicitationCompletionNotifier', { value: (id: string) => {
-      ending ??= browser.get(callback.href)
-      return createElicitationCompletionNotifier.call(late.server.server, id)
-    } })
+    t.intercept(late.server.server, 'createElicitationCompletionNotifier', {
+      value: (id: string) => {
+        ending ??= browser.get(callback.href)
+        return createElicitationCompletionNotifier.call(late.server.server, id)
+      }
+    })
     // The record is looked at once more before it is handed out; by then it has ended.
     const { get } = server.store.state
-    t.intercept(server.store.state, 'get', { value: async (key: string) => {
-      const stored = await get(key)
-      if (ending === undefined || waited) return stored
-      waited = true
-      await ending
-      return await get(key)
-    } })
+    t.intercept(server.store.state, 'get', {
+      value: async (key: string) => {
+        const stored = await get(key)
+        if (ending === undefined || waited) return stored
+        waited = true
+        await ending
+        return await get(key)
+      }
+    })
     const result = await late.client.callTool({ name: 'issues' })
     t.match(result, expected)
   }

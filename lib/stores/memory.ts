@@ -26,8 +26,8 @@ export function memoryStore (): Store {
     records.delete(key)
   }
 
-  const sweeper = setInterval(createSweep(records, ({ expiresAt }) => expiresAt), SWEEP_INTERVAL_MS).unref()
-  const windowSweeper = setInterval(createSweep(windows, ({ endsAt }) => endsAt), SWEEP_INTERVAL_MS).unref()
+  const sweeps = [createSweep(records, ({ expiresAt }) => expiresAt), createSweep(windows, ({ endsAt }) => endsAt)]
+  const sweeper = setInterval(() => { for (const sweep of sweeps) sweep() }, SWEEP_INTERVAL_MS).unref()
 
   return {
     vault: {
@@ -97,7 +97,6 @@ export function memoryStore (): Store {
 
     async close () {
       clearInterval(sweeper)
-      clearInterval(windowSweeper)
       messages.removeAllListeners()
     }
   }

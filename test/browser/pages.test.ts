@@ -27,6 +27,7 @@ t.test('cookies on loopback without TLS have no __Host- prefix, since browsers w
   const cookie = String((await server.browser(A).get('/connect')).headers['set-cookie'])
   t.match(cookie, /^mcp-connect=/)
   t.notMatch(cookie, 'Secure')
+  t.equal((await server.browser(A).get('/connect')).headers['strict-transport-security'], undefined)
 })
 
 t.test('BRW-03 HEAD moves nothing', async t => {
@@ -51,20 +52,27 @@ t.test('BRW-06 forms sent by another site', async t => {
   const server = await startServer(t)
   const { url } = await server.elicit(A)
   const browser = server.browser(A)
-  const pages = [[url, '/start'], [url, '/decline'], ['/connect', '/acme/connect']] as const
+  const { location } = (await browser.press('/connect', '/other/connect')).headers
+  await browser.get((await server.untilCallback(browser, String(location))).href)
+  const pages = [[url, '/start'], [url, '/decline'], ['/connect', '/acme/connect'], ['/connect', '/other/disconnect']] as const
   for (const [page, ending] of pages) {
     const form = findForm(await browser.get(page), ending)
     for (const headers of [
-      { origin: 'https://attacker.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }
+      { origin: 'https://attacker.example' }, { origin: 'null' }, { origin: 'https://mcp.example.com.attacker.example' }, { origin: 'http://mcp.example.com' },
+      { origin: 'https://mcp.example.com:8443' }, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }
     ] as Array<Record<string, string>>) {
       const answer = await browser.post(form.action, form.fields, headers)
       t.equal(answer.statusCode, 403, `${ending} ${JSON.stringify(headers)}`)
       t.match(title(answer), /^This form (has expired|came from another address)$/)
     }
     t.equal((await browser.post(form.action, { csrf: '' })).statusCode, 403)
+    for (const csrf of ['x', '.', '99999999999999.', '99999999999999.AA', `99999999999999.${'A'.repeat(43)}`]) t.equal((await browser.post(form.action, { csrf })).statusCode, 403)
     t.equal((await browser.post(form.action, {})).statusCode, 400)
+    t.equal((await browser.post(form.action, { ...form.fields, more: 'x' })).statusCode, 400)
   }
   t.equal((await browser.get(url)).statusCode, 200, 'nothing was changed')
+  t.match((await browser.get('/connect')).body, 'Connected since')
+  t.match(server.log.join(''), 'A form came with the Origin https://attacker.example, and baseUrl is https://mcp.example.com', 'the operator of a wrong baseUrl can read it')
 })
 
 t.test('BRW-07 a token of another user\'s session, another elicitation or action, or an old one', async t => {
@@ -154,6 +162,9 @@ t.test('BRW-11 every answer has the headers, and is a page', async t => {
       'referrer-policy': 'same-origin',
       'cache-control': 'no-store',
       vary: 'Cookie',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-robots-tag': 'noindex',
       'strict-transport-security': /max-age/
     }, status)
     if (statusCode === 303) continue
@@ -161,6 +172,68 @@ t.test('BRW-11 every answer has the headers, and is a page', async t => {
     t.match(body, /<h1>[^<]+<\/h1>/, status)
     t.match(body, /<a class="button|<form/, 'with a way on')
   }
+})
+
+t.test('a browser that was shown a page for another user cannot send this user\'s form', async t => {
+  const server = await startServer(t)
+  const own = server.browser(A)
+  const form = findForm(await own.get('/connect'), '/acme/connect')
+  const other = server.browser(B)
+  await other.get('/connect')
+  other.user = A
+  t.equal((await other.post(form.action, form.fields)).statusCode, 403)
+  t.equal((await own.post(form.action, form.fields)).statusCode, 303)
+})
+
+t.test('forms and browser sessions outlive a new key', async t => {
+  const [oldKey, newKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
+  const before = await startServer(t, { keys: [oldKey] })
+  const browser = before.browser(A)
+  const form = findForm(await browser.get('/connect'), '/acme/connect')
+  const after = await startServer(t, { keys: [newKey, oldKey] })
+  const same = after.browser(A)
+  for (const [name, value] of browser.cookies) same.cookies.set(name, value)
+  t.equal((await same.post(form.action, form.fields)).statusCode, 303)
+  const without = (await startServer(t, { keys: [newKey] })).browser(A)
+  for (const [name, value] of browser.cookies) without.cookies.set(name, value)
+  t.equal((await without.post(form.action, form.fields)).statusCode, 403)
+})
+
+t.test('what is finished can be neither started nor declined nor looked at by others', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const page = await browser.get(url)
+  const [start, decline] = [findForm(page, '/start'), findForm(page, '/decline')]
+  t.equal((await browser.get(`${url}/done`)).headers.location, url, 'nothing is done yet')
+  const other = server.browser(B)
+  for (const answer of [await other.get(`${url}/done`), await other.post(start.action, start.fields), await other.post(decline.action, decline.fields)]) {
+    t.equal(answer.statusCode, 403)
+    t.equal(title(answer), 'This link is for another account')
+  }
+  const callback = await browser.get((await server.untilCallback(browser, url)).href)
+  t.match(String(callback.headers['set-cookie']), /^__Host-mcp-connect-flow-[0-9a-f]{16}=; Max-Age=0/, 'the flow cookie is taken back')
+  for (const answer of [await browser.get(url), await browser.post(start.action, start.fields), await browser.post(decline.action, decline.fields)]) {
+    t.equal(answer.statusCode, 409)
+  }
+  t.equal((await other.get(`${url}/done`)).statusCode, 403)
+})
+
+t.test('the connections page follows authorize, and asks again for what was granted', async t => {
+  let allowed = true
+  const server = await startServer(t, { authorize: () => allowed })
+  const browser = server.browser(A)
+  const form = findForm(await browser.get('/connect'), '/acme/connect')
+  const { url } = await server.elicit(A, { scopes: ['issues:write'] })
+  await browser.get((await server.untilCallback(browser, url)).href)
+  const { location } = (await browser.press('/connect', '/acme/connect')).headers
+  t.match((await browser.get(String(location))).body, /<code>issues:read<\/code>, <code>issues:write<\/code>/)
+  allowed = false
+  t.equal((await browser.post(form.action, form.fields)).statusCode, 403)
+  const page = (await browser.get('/connect')).body
+  t.match(page, '/acme/disconnect')
+  t.notMatch(page, '/acme/connect"')
+  t.notMatch(page, 'provider-other', 'what one may not connect and has not is not offered')
 })
 
 t.test('BRW-16 answers to forms are 200 or 303, never a redirect that repeats the form', async t => {
@@ -225,13 +298,17 @@ t.test('the connections page: connect, connect again, disconnect', async t => {
 
 t.test('INP-01 names and words of others are shown as text', async t => {
   const hostile = '<img src=x onerror=1>"></form>\u202E'
-  const server = await startServer(t, { acme: { name: '<b>"Acme"</b>' }, name: '<i>Example</i>' })
-  const { url } = await server.elicit(A, { clientName: hostile })
+  const server = await startServer(t, { acme: { name: '<b>"Acme"</b>', scopes: ['<b>&scope'] }, name: '<i>Example</i>' })
+  const { url } = await server.elicit(A, { clientName: hostile, reason: '<b>why</b>' })
   const browser = server.browser({ ...A, label: hostile })
   for (const page of [await browser.get(url), await browser.get('/connect'), await browser.press(url, '/start')]) {
     t.notMatch(page.body, /<img|<\/form>"|<b>|<i>|\u202E/)
     t.match(page.body, '&#60;b&#62;')
   }
+  t.match((await browser.get(url)).body, /<code>&#60;b&#62;&#38;scope<\/code>/)
+  t.match((await browser.press(url, '/start')).body, /url&#61;|&#38;code_challenge/)
+  t.match((await browser.press(url, '/decline')).statusCode, 303)
+  t.notMatch((await browser.get(`${url}/done`)).body, /<b>|<i>/)
 })
 
 t.test('LOG-01 queries and ids of our addresses stay out of the log', async t => {

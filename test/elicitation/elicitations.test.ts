@@ -13,7 +13,13 @@ const wanted: Wanted = { principal: { issuer: 'i', subject: 's' }, provider: 'ac
 const limits = { ttlMs: 900_000, declineCoolDownMs: 300_000 }
 
 t.test('two processes that ask at once share one record, and nothing of what they want is lost', async t => {
-  const { state } = memoryStore()
+  const { state: store } = memoryStore()
+  const rows = new Set<string>()
+  const state = {
+    ...store,
+    put: async (...args: Parameters<typeof store.put>) => { rows.add(args[0]); return await store.put(...args) },
+    delete: async (...args: Parameters<typeof store.delete>) => { rows.delete(args[0]); return await store.delete(...args) }
+  }
   const [one, two] = [createElicitations({ state, sealer, ...limits }), createElicitations({ state, sealer, ...limits })]
   const asked = await Promise.all(Array.from({ length: 50 }, (_, i) =>
     (i % 2 === 0 ? one : two).request(client, { ...wanted, scopes: ['a', `s${i}`], reasons: [`r${i % 5}`] })))
@@ -21,6 +27,7 @@ t.test('two processes that ask at once share one record, and nothing of what the
   const record = await one.find(elicitationHash(asked[0]!.id))
   t.equal(record?.scopes.length, 51)
   t.equal(record?.reasons.length, 5)
+  t.equal([...rows].filter(key => key.startsWith('elicitation:')).length, 1, 'the loser of the race leaves nothing behind')
 })
 
 t.test('a thousand calls at once read the store a few times', async t => {

@@ -23,6 +23,18 @@ t.test('CAP-01 a client that did not declare URL mode gets a text with the conne
   }
 })
 
+t.test('CAP-01 only an object declares the mode, whatever a server\'s SDK lets through', async t => {
+  const server = await startServer(t)
+  const session = await server.openSession({ user: A })
+  for (const capabilities of [null, 7, [], {}, { elicitation: null }, { elicitation: [] }, { elicitation: true }, { elicitation: { url: null } },
+    { elicitation: { url: true } }, { elicitation: { url: [] } }, { elicitation: { url: undefined } }, { elicitation: { url: 'yes' } }]) {
+    session.server.server.getClientCapabilities = () => capabilities as never
+    t.match(await session.client.callTool({ name: 'issues' }), { isError: true }, JSON.stringify(capabilities))
+  }
+  session.server.server.getClientCapabilities = () => ({ elicitation: { url: {} } })
+  await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })
+})
+
 t.test('CAP-02 a client that declared URL mode gets -32042', async t => {
   const server = await startServer(t)
   for (const elicitation of [{ url: {} }, { form: {}, url: {} }]) {
@@ -59,6 +71,10 @@ t.test('CAP-11 unknown capabilities, as with stateless serving, are no URL mode,
     session.server.server.getClientCapabilities = () => undefined
     await session.client.callTool({ name: 'issues' }).catch(() => {})
     t.match(lastAnswer(session), expected)
+    const undeclared = await server.openSession({ user: A, capabilities: {} })
+    undeclared.server.server.getClientCapabilities = () => undefined
+    await undeclared.client.callTool({ name: 'issues' }).catch(() => {})
+    t.match(lastAnswer(undeclared), expected, 'also where no completion can be sent')
   }
 })
 

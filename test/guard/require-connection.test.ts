@@ -143,6 +143,7 @@ t.test('authorize is asked at the guard, at the page, at the button and at the r
   t.ok(asked.every(question => question === 'a acme'))
   allowed = true
   t.equal((await browser.get(callback.href)).statusCode, 409, 'the flow is spent')
+  t.equal((await browser.get(url)).statusCode, 409, 'and so is the link')
 })
 
 t.test('what the operator got wrong is said when the handler is wrapped', async t => {

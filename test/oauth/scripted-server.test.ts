@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
 import { createAuthorizationRequest } from '../../lib/oauth/authorization-request.js'
 import { createConfigurations, type Configuration } from '../../lib/oauth/configuration.js'
+import { createOutboundFetch } from '../../lib/oauth/outbound.js'
 import { exchangeCode } from '../../lib/oauth/token-request.js'
 import type { Grant, ProviderDefinition } from '../../lib/types.js'
 
@@ -116,6 +117,7 @@ t.test('OAR-16 token responses that cannot be used: one request, one error witho
     ['no access token', json({ ...good, access_token: undefined })],
     ['an empty access token', json({ ...good, access_token: '' })],
     ['another token type', json({ ...good, token_type: 'mac' })],
+    ['a token type that needs a proof', json({ ...good, token_type: 'DPoP' })],
     ['no token type', json({ ...good, token_type: undefined })],
     ['an error with status 200', json({ error: 'bad_verification_code', error_description: 'canary-text' })],
     ['an error', json({ error: 'invalid_grant', error_description: 'canary-text' }, 400)],
@@ -183,14 +185,41 @@ t.test('token responses that can be used', async t => {
   t.notMatch(publicClient, 'client_secret')
 })
 
-t.test('openid asks for an id_token bound by a nonce, and takes no other', async t => {
+t.test('STA-13 OAR-25 openid asks for an id_token bound by a nonce, and takes no other', async t => {
   const scripted = await startScripted(t)
   const provider = scripted.provider()
   const configuration = await createConfigurations()(provider)
-  const request = await createAuthorizationRequest(configuration, provider, { redirectUri: 'https://mcp.example.com/cb', scopes: ['openid'], state: 'canary-state' })
-  t.equal(request.url.searchParams.get('nonce'), request.nonce)
+  const { url, codeVerifier, nonce } = await createAuthorizationRequest(configuration, provider, { redirectUri: 'https://mcp.example.com/cb', scopes: ['openid'], state: 'canary-state' })
+  t.equal(url.searchParams.get('nonce'), nonce)
+  t.type(nonce, 'string')
+  const now = Math.floor(Date.now() / 1000)
+  const claims = { iss: scripted.issuer, aud: 'id', sub: 'x', iat: now, exp: now + 60, nonce }
+  const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+  const redeem = async (change: object | null): Promise<Grant> => {
+    const token = change === null ? {} : { id_token: `${encode({ alg: 'RS256' })}.${encode({ ...claims, ...change })}.AAAA` }
+    scripted.answers['/token'] = json({ access_token: 'x', token_type: 'bearer', ...token })
+    return await exchangeCode(configuration, provider, {
+      response: new URL('https://mcp.example.com/cb?code=x&state=canary-state'), state: 'canary-state', codeVerifier, nonce: nonce!, scopes: ['openid']
+    })
+  }
+  t.match(await redeem({}), { accessToken: 'x' })
+  for (const change of [null, { nonce: undefined }, { nonce: 'other' }, { iss: 'https://other.example' }, { aud: 'other' }, { exp: now - 60 }]) {
+    await t.rejects(redeem(change), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' }, JSON.stringify(change))
+  }
+})
+
+t.test('pinned endpoints: no metadata is asked for, and the same limits hold', async t => {
+  const scripted = await startScripted(t)
+  const provider = scripted.provider({ endpoints: { authorization: `${scripted.issuer}/a`, token: `${scripted.issuer}/token` } })
   scripted.answers['/token'] = json({ access_token: 'x', token_type: 'bearer' })
-  await t.rejects(exchangeCode(configuration, provider, {
-    response: new URL('https://mcp.example.com/cb?code=x&state=canary-state'), state: 'canary-state', codeVerifier: request.codeVerifier, nonce: request.nonce!, scopes: ['openid']
-  }), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' })
+  t.match(await exchange(provider), { accessToken: 'x' })
+  scripted.answers['/token'] = json({ access_token: 'x', token_type: 'bearer', more: 'x'.repeat(70_000) })
+  await t.rejects(exchange(provider), { message: /answer_too_large/ })
+  scripted.answers['/token'] = json({ error: 'incorrect_client_credentials', error_description: 'canary' })
+  await t.rejects(exchange(provider), { message: /incorrect_client_credentials$/ }, 'an error with status 200 is read')
+  t.ok(scripted.requests.every(request => request === 'POST /token'))
+  for (const url of ['http://127.0.0.1:1/', 'http://acme.example/', 'ftp://acme.example/']) {
+    await t.rejects(createOutboundFetch(false)(url, {}), { message: 'not_https' })
+  }
+  await t.rejects(createOutboundFetch(true)('http://acme.example/', {}), { message: 'not_https' })
 })

@@ -58,18 +58,22 @@ t.test('state: counting in fixed windows', async t => {
   t.match(await state.count('k', 1000), { count: 1, resetMs: 1000 })
 })
 
-t.test('what has expired does not stay in memory', async t => {
-  const ticks: Array<() => void> = []
-  t.intercept(globalThis, 'setInterval', { value: (tick: () => void) => { ticks.push(tick); return { unref: () => undefined } } })
-  const { state, close } = memoryStore()
-  await state.put('k', 'v', null, 1000)
+t.test('what has expired does not stay in memory, and is removed in slices', async t => {
+  let tick = (): void => {}
+  t.intercept(globalThis, 'setInterval', { value: (sweep: () => void) => { tick = sweep; return { unref: () => undefined } } })
+  const { state } = memoryStore()
+  for (let i = 0; i < 15_000; i++) await state.put(`k${i}`, 'v', null, 1000)
+  await state.put('lasting', 'v', null, 1_000_000)
   await state.count('k', 1000)
   advance(t, 1001)
-  for (const tick of ticks) tick()
-  t.equal(ticks.length, 1)
-  t.equal(await state.get('k'), null)
-  t.match(await state.count('k', 1000), { count: 1 })
-  await close()
+  const removed: unknown[] = []
+  const { delete: remove } = Map.prototype
+  t.intercept(Map.prototype, 'delete', { value: function (this: Map<unknown, unknown>, key: unknown) { removed.push(key); return remove.call(this, key) } })
+  tick()
+  t.equal(removed.length, 10_000 + 1, 'a slice of the records, and the one window')
+  tick()
+  t.equal(removed.length, 15_000 + 1)
+  t.notOk(removed.includes('lasting'))
 })
 
 t.test('bus', async t => {

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { createConnections } from '../../lib/connections/connections.js'
+import { memoryStore } from '../../lib/index.js'
+import type { Grant, TokenVault } from '../../lib/types.js'
+import { createKeyRing } from '../../lib/vault/key-ring.js'
+import { createSealer } from '../../lib/vault/sealer.js'
+
+const sealer = createSealer(createKeyRing([randomBytes(32)]))
+const a = { issuer: 'https://login.example.com', subject: 'canary-a', tenant: 'T1' }
+const grant = (accessToken: string): Grant => ({ accessToken, scopes: [], requestedScopes: [] })
+
+t.test('no look-up finds what is another\'s', async t => {
+  const { vault } = memoryStore()
+  const connections = createConnections({ vault, sealer })
+  await connections.save(a, 'acme', grant('canary-token'))
+  t.equal((await connections.find(a, 'acme'))?.grant.accessToken, 'canary-token')
+  for (const [principal, provider] of [
+    [{ ...a, subject: 'b' }, 'acme'], [{ ...a, tenant: 'T2' }, 'acme'], [{ ...a, issuer: 'https://x.example' }, 'acme'], [a, 'other']
+  ] as const) {
+    t.equal(await connections.find(principal, provider), null)
+    t.equal(await connections.remove(principal, provider), false)
+  }
+  const { entries: [entry] } = await vault.list({ limit: 10 })
+  t.match(entry, { owner: /^[0-9a-f]{64}$/, name: /^[0-9a-f]{64}$/ })
+  t.notMatch(JSON.stringify([entry, await vault.get(entry!.owner, entry!.name)]), 'canary')
+})
+
+t.test('VLT-02 VLT-03 VLT-04 a row that was moved to another user, tenant or provider does not open', async t => {
+  const { vault } = memoryStore()
+  const connections = createConnections({ vault, sealer })
+  await connections.save(a, 'acme', grant('canary-token'))
+  const { entries: [from] } = await vault.list({ limit: 10 })
+  const stolen = (await vault.get(from!.owner, from!.name))!.value
+  for (const [principal, provider] of [[{ ...a, subject: 'b' }, 'acme'], [{ ...a, tenant: 'T2' }, 'acme'], [a, 'other']] as const) {
+    await connections.save(principal, provider, grant('own'))
+    const { entries } = await vault.list({ limit: 10 })
+    for (const { owner, name } of entries) {
+      if (owner === from!.owner && name === from!.name) continue
+      await vault.put(owner, name, stolen, (await vault.get(owner, name))!.revision)
+    }
+    await t.rejects(connections.find(principal, provider), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
+  }
+})
+
+t.test('a lost race is run again; one that is never won is an error', async t => {
+  const { vault } = memoryStore()
+  let losses = 1
+  const contended: TokenVault = {
+    ...vault,
+    put: async (...args) => losses-- > 0 ? null : await vault.put(...args),
+    delete: async (...args) => losses-- > 0 ? false : await vault.delete(...args)
+  }
+  const connections = createConnections({ vault: contended, sealer })
+  await connections.save(a, 'acme', grant('x'))
+  losses = 1
+  t.equal(await connections.remove(a, 'acme'), true)
+  t.equal(await connections.remove(a, 'acme'), false)
+  losses = Infinity
+  await t.rejects(connections.save(a, 'acme', grant('x')), { code: 'FST_MCP_CONNECT_STORE_CONTENTION', statusCode: 503 })
+})
+
+t.test('a vault in plain JavaScript may say undefined for "none"', async t => {
+  const { vault } = memoryStore()
+  const connections = createConnections({ vault: { ...vault, get: async (...args) => (await vault.get(...args) ?? undefined) as never }, sealer })
+  t.equal(await connections.find(a, 'acme'), null)
+  await connections.save(a, 'acme', grant('x'))
+  t.equal((await connections.find(a, 'acme'))?.grant.accessToken, 'x')
+})

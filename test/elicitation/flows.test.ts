@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { createFlows, hashFlowCookie, matchesFlowCookie, type Flow } from '../../lib/elicitation/flows.js'
+import { createRecords } from '../../lib/elicitation/records.js'
+import { memoryStore } from '../../lib/index.js'
+import { createKeyRing } from '../../lib/vault/key-ring.js'
+import { createSealer } from '../../lib/vault/sealer.js'
+
+const sealer = createSealer(createKeyRing([randomBytes(32)]))
+const flow: Omit<Flow, 'status' | 'expiresAt'> = {
+  elicitationId: 'canary-id', provider: 'acme', scopes: [], codeVerifier: 'canary-verifier', cookieHash: hashFlowCookie('canary-cookie')
+}
+
+t.test('a flow is claimed once, of however many', async t => {
+  const flows = createFlows({ state: memoryStore().state, sealer })
+  await flows.start('canary-state', flow)
+  const claims = await Promise.all(Array.from({ length: 50 }, () => flows.claim('canary-state')))
+  t.equal(claims.filter(Boolean).length, 1)
+  t.equal(await flows.claim('canary-state'), false, 'nor later')
+  t.equal((await flows.find('canary-state'))?.status, 'claimed')
+  t.equal(await flows.claim('another-state'), false)
+  t.equal(await flows.find('another-state'), null)
+})
+
+t.test('the flow cookie is kept as a hash, and compared whole', async t => {
+  const flows = createFlows({ state: memoryStore().state, sealer })
+  await flows.start('state', flow)
+  const found = (await flows.find('state'))!
+  t.notMatch(JSON.stringify(found), 'canary-cookie')
+  t.equal(matchesFlowCookie(found, 'canary-cookie'), true)
+  for (const cookie of ['', 'canary-cooki', 'canary-cookie ', found.cookieHash]) t.equal(matchesFlowCookie(found, cookie), false)
+})
+
+t.test('what is stored is sealed to its own place', async t => {
+  const rows = new Map<string, string>()
+  const { state } = memoryStore()
+  const spied = { ...state, put: async (...args: Parameters<typeof state.put>) => { rows.set(args[0], args[1]); return await state.put(...args) } }
+  await createFlows({ state: spied, sealer }).start('canary-state', flow)
+  const [[key, value]] = [...rows] as [[string, string]]
+  t.notMatch(key + value, 'canary')
+  await state.put('flow:elsewhere', value, null)
+  await state.put(`other:${key.slice('flow:'.length)}`, value, null)
+  await t.rejects(createRecords('flow', state, sealer).get('elsewhere'), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
+  await t.rejects(createRecords('other', state, sealer).get(key.slice('flow:'.length)), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
+})

@@ -151,6 +151,8 @@ t.test('REC-12 the code is refused: 502, nothing stored, the link still works, a
   t.equal(server.acme.tokenRequests, 1)
   t.equal(await server.vaultRows(), '[]')
   t.strictSame(session.completed, [])
+  t.equal((await browser.get(callback.href)).statusCode, 409, 'the flow is spent')
+  t.equal(server.acme.tokenRequests, 1, 'and no code is sent twice')
   t.match(server.log.join(''), 'invalid_grant', 'the operator reads why')
   t.notMatch(server.log.join(''), code)
   t.notMatch(server.log.join(''), callback.searchParams.get('state')!)

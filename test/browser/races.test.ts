@@ -128,14 +128,20 @@ t.test('two pages opened at once: the forms of both work', async t => {
   for (const { action, fields } of forms) t.equal((await browser.post(action, fields)).statusCode, 200)
 })
 
-t.test('a decline is void once the user begins on the connections page', async t => {
+t.test('a decline is void once the user begins on the connections page, or has connected by another client\'s link', async t => {
   const server = await startServer(t)
   const { url, session } = await server.elicit(A)
   const browser = server.browser(A)
   await browser.press(url, '/decline')
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /declined/ }] })
-  const { location } = (await browser.press('/connect', '/acme/connect')).headers
-  await browser.get((await server.untilCallback(browser, String(location))).href)
+  await browser.press('/connect', '/acme/connect')
+  const second = await server.elicit(A)
+  t.not(second.url, url, 'asked again')
+
+  await browser.press(second.url, '/decline')
+  t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /declined/ }] })
+  const other = await server.elicit(A, { clientId: 'client-2' })
+  await browser.get((await server.untilCallback(browser, other.url)).href)
   t.notMatch(await session.client.callTool({ name: 'issues' }), { isError: true })
   await browser.press('/connect', '/acme/disconnect')
   await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })

@@ -180,6 +180,7 @@ t.test('a browser that was shown a page for another user cannot send this user\'
   const form = findForm(await own.get('/connect'), '/acme/connect')
   const other = server.browser(B)
   await other.get('/connect')
+  t.equal((await other.post(form.action, form.fields)).statusCode, 403, 'nor this user that one\'s')
   other.user = A
   t.equal((await other.post(form.action, form.fields)).statusCode, 403)
   t.equal((await own.post(form.action, form.fields)).statusCode, 303)

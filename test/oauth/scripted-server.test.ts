@@ -221,5 +221,7 @@ t.test('pinned endpoints: no metadata is asked for, and the same limits hold', a
   for (const url of ['http://127.0.0.1:1/', 'http://acme.example/', 'ftp://acme.example/']) {
     await t.rejects(createOutboundFetch(false)(url, {}), { message: 'not_https' })
   }
+  scripted.answers['/away'] = (_request, response) => { response.writeHead(302, { location: '/elsewhere' }).end() }
+  t.equal((await createOutboundFetch(true)(`${scripted.issuer}/away`, {})).status, 302, 'redirects are not followed')
   await t.rejects(createOutboundFetch(true)('http://acme.example/', {}), { message: 'not_https' })
 })

@@ -28,7 +28,7 @@ declare module 'fastify' {
 }
 
 async function plugin (app: FastifyInstance, options: McpConnectOptions): Promise<void> {
-  if (app.hasDecorator('mcpConnect')) throw new OptionsError('the plugin is registered here already; register it once')
+  assertHost(app)
   const { baseUrl, prefix, name, store, vault, keys, browser, providers, principal, authorize, ...settings } = resolveOptions(options)
   const { log } = app
   const { state } = store
@@ -86,6 +86,18 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     }
   }
   app.decorate('mcpConnect', mcpConnect)
+}
+
+/** Ids in our paths are 43 characters, keys of providers up to 64. */
+const LONGEST_PARAMETER = 64
+
+/** Refuses at start-up what would be a surprise at the first request. @throws FST_MCP_CONNECT_OPTIONS */
+function assertHost (app: FastifyInstance): void {
+  if (app.hasDecorator('mcpConnect')) throw new OptionsError('the plugin is registered here already; register it once')
+  const { maxParamLength, routerOptions } = app.initialConfig as { maxParamLength?: number, routerOptions?: { maxParamLength?: number } }
+  if (Math.min(maxParamLength ?? Infinity, routerOptions?.maxParamLength ?? Infinity) < LONGEST_PARAMETER) {
+    throw new OptionsError(`Fastify's maxParamLength is too small for the links; set it to ${LONGEST_PARAMETER} or more (its default is 100)`)
+  }
 }
 
 /** Lets an MCP server act for its users at third parties. See the README for its options. */

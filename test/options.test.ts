@@ -139,6 +139,17 @@ t.test('github: what is missing or unknown is refused', async t => {
   t.throws(() => github({ clientId: 'id', clientSecret: 'x', apiOrigins: [] } as never), { message: /unknown: apiOrigins; known are/ })
 })
 
+t.test('a host whose router is too narrow for the links is refused', async t => {
+  for (const router of [{ maxParamLength: 20 }, { routerOptions: { maxParamLength: 20 } }]) {
+    const app = Fastify(router)
+    t.teardown(() => app.close())
+    await t.rejects(async () => await app.register(mcpConnect, good()), { code: 'FST_MCP_CONNECT_OPTIONS', message: /maxParamLength.*64 or more/ })
+  }
+  const wide = Fastify({ maxParamLength: 64 })
+  t.teardown(() => wide.close())
+  await t.resolves(async () => await wide.register(mcpConnect, good()))
+})
+
 t.test('the plugin is registered once', async t => {
   const app = Fastify()
   t.teardown(() => app.close())

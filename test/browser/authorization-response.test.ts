@@ -1,25 +1,10 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { authorizationUrl, title } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
-import { A, B, startServer, type TestServer } from '../fixtures/server.js'
+import { refuse } from '../fixtures/refuse.js'
+import { A, B, startServer } from '../fixtures/server.js'
 
 const OTHER_ISSUER = 'https://attacker.example.com'
-
-/** Sends an altered authorization response: refused without effect, and the true one still works. */
-async function refuse (t: Test, server: TestServer, alter: (url: URL) => void, status: number): Promise<string> {
-  const { url, session } = await server.elicit(A)
-  const browser = server.browser(A)
-  const callback = await server.untilCallback(browser, url)
-  const altered = new URL(callback)
-  alter(altered)
-  const { tokenRequests } = server.acme
-  const answer = await browser.get(altered.href)
-  t.equal(answer.statusCode, status)
-  t.equal(server.acme.tokenRequests, tokenRequests, 'no token request')
-  t.strictSame(session.completed, [])
-  t.equal((await browser.get(callback.href)).statusCode, 303, 'the true response still works')
-  return answer.body
-}
 
 t.test('OAR-01 the response names another issuer', async t => {
   await refuse(t, await startServer(t), url => url.searchParams.set('iss', OTHER_ISSUER), 400)
@@ -30,7 +15,7 @@ t.test('OAR-02 the issuer is missing though the server announces it', async t =>
 })
 
 t.test('OAR-05 another issuer with an error: nothing of it is acted on or shown', async t => {
-  const body = await refuse(t, await startServer(t), url => {
+  const { body } = await refuse(t, await startServer(t), url => {
     url.searchParams.set('iss', OTHER_ISSUER)
     url.searchParams.set('error', 'access_denied')
     url.searchParams.set('error_description', 'call 555-0100')

@@ -1,27 +1,9 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { FLOW_TTL_MS } from '../../lib/elicitation/flows.js'
 import { authorizationUrl, title } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
-import { A, startServer, type TestServer } from '../fixtures/server.js'
-
-/** Sends an altered authorization response, and shows that it did nothing and that the true one still works. */
-async function refuse (t: Test, server: TestServer, alter: (callback: URL) => void, status: number): Promise<string> {
-  const { url, session } = await server.elicit(A)
-  const browser = server.browser(A)
-  const callback = await server.untilCallback(browser, url)
-  const altered = new URL(callback)
-  alter(altered)
-  const vault = await server.vaultRows()
-  const { tokenRequests } = server.acme
-  const answer = await browser.get(altered.href)
-  t.equal(answer.statusCode, status)
-  t.equal(server.acme.tokenRequests, tokenRequests, 'no token request')
-  t.equal(await server.vaultRows(), vault, 'the vault is as it was')
-  t.strictSame(session.completed, [], 'nobody is told that it is complete')
-  t.equal(answer.headers['x-frame-options'], 'DENY')
-  t.equal((await browser.get(callback.href)).statusCode, 303, 'the true response still works')
-  return title(answer)
-}
+import { refuse } from '../fixtures/refuse.js'
+import { A, startServer } from '../fixtures/server.js'
 
 t.test('STA-01 no state', async t => {
   await refuse(t, await startServer(t), url => url.searchParams.delete('state'), 400)

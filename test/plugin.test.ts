@@ -166,7 +166,7 @@ t.test('closing waits for what is under way, then closes the store', async t => 
 
 t.test('what the host\'s own functions do wrong ends in a page, and in the log', async t => {
   for (const [change, status, logged] of [
-    [{ browser: { identify: () => { throw Object.assign(new Error('canary of identify'), { statusCode: 401 }) } } }, 500, /canary of identify/],
+    [{ browser: { identify: () => { throw Object.assign(new Error('canary of identify'), { statusCode: 401 }) } } }, 401, /canary of identify/],
     [{ browser: { identify: () => Promise.reject(null) } }, 500, /no Error was thrown/], // eslint-disable-line prefer-promise-reject-errors
     [{ browser: { identify: () => undefined as never } }, 401, /SIGN_IN_REQUIRED/],
     [{ browser: { identify: () => null, signInUrl: () => { throw new Error('canary of signInUrl') } } }, 500, /canary of signInUrl/],
@@ -186,5 +186,33 @@ t.test('what the host\'s own functions do wrong ends in a page, and in the log',
     }
     t.match(lines.join(''), logged)
     await app.close()
+  }
+})
+
+t.test('T16 the way back after signing in is a path of ours, however the request was spelled', async t => {
+  const app = Fastify({ routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true } })
+  t.teardown(() => app.close())
+  const asked: string[] = []
+  await app.register(mcpConnect, options({ browser: { identify: () => null, signInUrl: returnTo => { asked.push(returnTo); return '/login' } } }))
+  for (const url of ['//connect//evil.example', '//connect/admin', '/connect/..\\\\evil.example', '/connect/%2e%2e/done', '/connect//', `/connect/${'x'.repeat(43)}/done?x=1`]) await app.inject(url)
+  t.ok(asked.length > 3)
+  for (const path of asked) t.match(path, /^\/connect(\/(unknown|x{43})(\/done)?)?$/)
+})
+
+t.test('BRW-11 a host\'s own refusal keeps its status, and is a page with our headers', async t => {
+  for (const hook of ['onRequest', 'preHandler'] as const) {
+    for (const statusCode of [401, 403, 429, 503]) {
+      const app = Fastify()
+      app.addHook(hook, async (_request: unknown, reply: any) => {
+        reply.header('retry-after', '7')
+        throw Object.assign(new Error('canary of the host'), { statusCode })
+      })
+      await app.register(mcpConnect, options())
+      const answer = await app.inject({ url: '/connect', headers: { [USER_HEADER]: 'a' } })
+      t.equal(answer.statusCode, statusCode, hook)
+      t.match(answer.headers, { 'x-frame-options': 'DENY', 'cache-control': 'no-store', 'content-type': /html/, 'retry-after': '7', 'content-security-policy': /frame-ancestors 'none'/ })
+      t.notMatch(answer.body, 'canary')
+      await app.close()
+    }
   }
 })

@@ -29,7 +29,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
   }
 
   return {
-    show: page(services, async ({ principal, label }, request, reply) => {
+    show: page(services, () => urls.connections, async ({ principal, label }, request, reply) => {
       const csrf = await forms.open(request, reply, principal)
       const views: ConnectionView[] = []
       for (const [key, provider] of services.providers) {

@@ -38,7 +38,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
 
   return {
     /** Reads, and moves nothing: robots that follow links do no harm. */
-    show: page(services, async (visitor, request, reply) => {
+    show: page(services, id => urls.elicitation(id), async (visitor, request, reply) => {
       const own = await findOwn(request, visitor)
       const { id, elicitation, provider } = own
       assertPending(elicitation)
@@ -86,7 +86,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       return reply.redirect(urls.elicitation(own.id, 'done'), 303)
     },
 
-    done: page(services, async (visitor, request, reply) => {
+    done: page(services, id => urls.elicitation(id, 'done'), async (visitor, request, reply) => {
       const { id, elicitation, provider } = await findOwn(request, visitor)
       const names = { provider: provider.name, server: services.name, account: visitor.label, connections: urls.connections }
       if (elicitation.status === 'completed') return reply.send(completedPage(names))

@@ -4,6 +4,8 @@ import type { Visitor } from './visitors.js'
 /** What a handler found out, for the page that answers when it fails. */
 export interface Notes {
   readonly visitor?: Visitor
+  /** The path of the page, to come back to after signing in. */
+  readonly returnTo?: string
   /** The page at which the visitor can begin again. */
   readonly retryUrl?: string
 }

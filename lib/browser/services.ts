@@ -42,16 +42,21 @@ export async function requireVisitor ({ browser }: BrowserServices, request: Fas
   return visitor
 }
 
-/** Makes the handler of a page; a visitor who is not signed in is taken to the host's sign-in, and back to the page. */
-export function page (services: BrowserServices, show: (visitor: Visitor, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>): Handler {
-  const { browser, urls } = services
+/**
+ * Makes the handler of a page; a visitor who is not signed in is taken to the host's sign-in, and back to the page.
+ * @param urlOf the page's own address, made from its id: what was requested may be spelled in ways that lead elsewhere
+ */
+export function page (services: BrowserServices, urlOf: (id: string) => string, show: (visitor: Visitor, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>): Handler {
+  const { browser } = services
   return async (request, reply) => {
+    const { id = '' } = request.params as { id?: string }
+    const returnTo = new URL(urlOf(/^[\w-]{43}$/.test(id) ? id : 'unknown')).pathname
     const visitor = await findVisitor(browser, request, reply)
     if (visitor !== null) {
-      remember(request, { visitor })
+      remember(request, { visitor, returnTo })
       return await show(visitor, request, reply)
     }
-    const signInUrl = findSignInUrl(browser, urls.pathOf(request))
+    const signInUrl = findSignInUrl(browser, returnTo)
     if (signInUrl === null) throw new SignInRequiredError()
     return reply.redirect(signInUrl, 303)
   }

@@ -1,5 +1,3 @@
-import type { FastifyRequest } from 'fastify'
-
 /** The addresses of the plugin's pages. All of them come from the configured base URL, none from a request. */
 export interface Urls {
   /** `https://host`, as browsers send it in `Origin`. */
@@ -9,8 +7,6 @@ export interface Urls {
   elicitation (id: string, step?: 'start' | 'decline' | 'done'): string
   provider (key: string, step: 'connect' | 'disconnect'): string
   redirectUri (provider: string): string
-  /** The path of a request, as it is seen from outside, without its query. */
-  pathOf (request: FastifyRequest): string
 }
 
 /** @param prefix path of the plugin's routes in the application */
@@ -23,7 +19,6 @@ export function createUrls (baseUrl: URL, prefix: string): Urls {
     connections: root,
     elicitation: (id, step) => step === undefined ? `${root}/${id}` : `${root}/${id}/${step}`,
     provider: (key, step) => `${root}/providers/${key}/${step}`,
-    redirectUri: provider => `${root}/callback/${provider}`,
-    pathOf: ({ url }) => new URL(base + new URL(url, base).pathname).pathname
+    redirectUri: provider => `${root}/callback/${provider}`
   }
 }

@@ -4,7 +4,7 @@ import type { Connections, VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
-import { NotRunError } from '../errors.js'
+import { NotRunError, StoreContentionError } from '../errors.js'
 import { parsePrincipal } from '../principal.js'
 import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
 import type { Requirement } from './requirements.js'
@@ -96,7 +96,7 @@ export function createDecide (services: GuardServices): Decide {
     throw new NotRunError(text)
   }
 
-  async function decide (requirements: readonly Requirement[], call: GuardedCall): Promise<Decision> {
+  async function decide (requirements: readonly Requirement[], call: GuardedCall, attempts = 3): Promise<Decision> {
     const principal = identify(call)
     const needed: Needed[] = await Promise.all(requirements.map(async requirement => {
       if (!await services.authorize(principal, requirement.key)) throw new NotRunError(texts.notAuthorized(requirement))
@@ -116,7 +116,9 @@ export function createDecide (services: GuardServices): Decide {
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
     if (!canElicit) return await fallBack(principal, missing, message)
     const elicited = await elicit(principal, call, missing)
-    return elicited === null ? await decide(requirements, call) : { kind: 'elicit', elicitations: elicited, message }
+    if (elicited !== null) return { kind: 'elicit', elicitations: elicited, message }
+    if (attempts === 1) throw new StoreContentionError()      // a store that loses its records would keep us here for ever
+    return await decide(requirements, call, attempts - 1)
   }
 
   return async (requirements, call) => {

@@ -1,8 +1,12 @@
 import * as client from 'openid-client'
 import { ExchangeFailedError } from '../errors.js'
+import { scopeSchema } from '../schemas.js'
 import type { Grant, Provider } from '../types.js'
 import type { Configuration } from './configuration.js'
 import { describeProvider, failureReason } from './failure.js'
+
+const MAX_SCOPES = 100
+const MAX_SCOPE_LENGTH = 256
 
 export interface CodeExchange {
   /** The redirection endpoint with the query of the authorization response. */
@@ -25,15 +29,25 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
       expectedState: exchange.state,
       ...exchange.nonce !== undefined && { expectedNonce: exchange.nonce, idTokenExpected: true }
     }, provider.resource === undefined ? {} : { resource: provider.resource })
+    if (![tokens.access_token, tokens.refresh_token ?? 'none'].every(isToken)) throw new ExchangeFailedError(describeProvider(provider), 'a token holds characters that no token may hold')
     if (tokens.token_type !== 'bearer') throw new ExchangeFailedError(describeProvider(provider), 'the token type is not Bearer')
     return {
       accessToken: tokens.access_token,
       requestedScopes: exchange.scopes,
-      scopes: tokens.scope === undefined ? exchange.scopes : tokens.scope.split(provider.scopeSeparator).filter(scope => scope !== ''),
+      scopes: tokens.scope === undefined ? exchange.scopes : tokens.scope.split(provider.scopeSeparator).filter(isScope).slice(0, MAX_SCOPES),
       ...tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token },
       ...tokens.expires_in !== undefined && { expiresAt: Date.now() + tokens.expires_in * 1000 }
     }
   } catch (error) {
     throw error instanceof ExchangeFailedError ? error : new ExchangeFailedError(describeProvider(provider), failureReason(error))
   }
+}
+
+/** VSCHAR (RFC 6749 appendix A.12). Anything else would end up in the error message of whoever makes a header of it. */
+function isToken (token: string): boolean {
+  return /^[\x21-\x7E]+$/.test(token)
+}
+
+function isScope (scope: string): boolean {
+  return scope.length <= MAX_SCOPE_LENGTH && scopeSchema.safeParse(scope).success
 }

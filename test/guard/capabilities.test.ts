@@ -134,3 +134,14 @@ t.test('a thousand calls of one unconnected user: one record', async t => {
   t.equal(ids.size, 1)
   t.strictSame([...puts].map(key => key.split(':')[0]).sort(), ['elicitation', 'live-elicitation'])
 })
+
+t.test('a store that loses its records: an answer, and no endless loop', async t => {
+  const server = await startServer(t)
+  const { get, put } = server.store.state
+  let writes = 0
+  t.intercept(server.store.state, 'get', { value: async (key: string) => key.startsWith('elicitation:') ? null : await get(key) })
+  t.intercept(server.store.state, 'put', { value: async (...args: Parameters<typeof put>) => { writes++; return await put(...args) } })
+  const session = await server.openSession({ user: A })
+  t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /could not be looked up/ }] })
+  t.ok(writes <= 6, `${writes} writes`)
+})

@@ -116,6 +116,9 @@ t.test('OAR-16 token responses that cannot be used: one request, one error witho
   const responses: Array<[string, Answer]> = [
     ['no access token', json({ ...good, access_token: undefined })],
     ['an empty access token', json({ ...good, access_token: '' })],
+    ['a line feed in the access token', json({ ...good, access_token: 'canary-access\ntoken' })],
+    ['a line feed in the refresh token', json({ ...good, refresh_token: 'canary-refresh\ntoken' })],
+    ['a token that is no ASCII', json({ ...good, access_token: 'canary-\u202E' })],
     ['another token type', json({ ...good, token_type: 'mac' })],
     ['a token type that needs a proof', json({ ...good, token_type: 'DPoP' })],
     ['no token type', json({ ...good, token_type: undefined })],
@@ -173,6 +176,9 @@ t.test('token responses that can be used', async t => {
   const grant = await exchange(scripted.provider({ scopeSeparator: ',', clientAuthentication: 'client_secret_post', resource: 'https://api.acme.example' }))
   t.match(grant, { accessToken: 'x', refreshToken: 'r', scopes: ['a', 'b'], requestedScopes: ['a'] })
   t.ok(grant.expiresAt! >= before + 60_000 && grant.expiresAt! <= Date.now() + 60_000)
+  response = { access_token: 'x', token_type: 'bearer', scope: `a \u202E "quoted" ${'y'.repeat(300)} b` }
+  t.strictSame((await exchange(scripted.provider())).scopes, ['a', 'b'], 'what is no scope is left out')
+  bodies.pop()
   response = { access_token: 'x', token_type: 'bearer', scope: '' }
   t.strictSame((await exchange(scripted.provider({ publicClient: true }))).scopes, [], 'an empty list is no scope')
 

@@ -44,6 +44,7 @@ export const FormInvalidError = createError(`${CODE}FORM_INVALID`, 'The form is 
 export const NotAuthorizedError = createError(`${CODE}NOT_AUTHORIZED`, 'This user may not connect this provider', 403)
 export const NotFoundError = createError(`${CODE}NOT_FOUND`, 'There is nothing here', 404)
 export const MethodNotAllowedError = createError(`${CODE}METHOD_NOT_ALLOWED`, 'This address does not take that method', 405)
+export const HeldError = createError(`${CODE}HELD`, 'Another tab is finishing this', 409)
 export const ExpiredError = createError(`${CODE}EXPIRED`, 'This has expired', 410)
 export const ConsumedError = createError(`${CODE}CONSUMED`, 'This is finished already', 409)
 

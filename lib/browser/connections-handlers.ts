@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { VaultEntry } from '../connections/connections.js'
 import { isExpired } from '../connections/scopes.js'
 import { NotAuthorizedError, SealBrokenError } from '../errors.js'
-import type { Principal } from '../types.js'
+import type { Principal, Provider } from '../types.js'
 import type { FormView } from './forms.js'
 import { connectionsPage, type ConnectionView } from './pages/connections.js'
 import { page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
@@ -12,9 +12,9 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
   const { urls, connections, forms } = services
 
   /** An entry that cannot be opened takes nothing else down with it, and can still be replaced or removed. */
-  async function findEntry (request: FastifyRequest, principal: Principal, key: string): Promise<VaultEntry | 'unreadable' | null> {
+  async function findEntry (request: FastifyRequest, principal: Principal, key: string, { issuer }: Provider): Promise<VaultEntry | 'unreadable' | null> {
     try {
-      return await connections.find(principal, key)
+      return await connections.find(principal, key, issuer)
     } catch (error) {
       if (!(error instanceof SealBrokenError)) throw error
       request.log.error({ code: error.code, provider: key }, `mcp-connect: ${error.message}`)
@@ -33,7 +33,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const csrf = await forms.open(request, reply, principal)
       const views: ConnectionView[] = []
       for (const [key, provider] of services.providers) {
-        const status = statusOf(await findEntry(request, principal, key))
+        const status = statusOf(await findEntry(request, principal, key, provider))
         const mayConnect = await services.authorize(principal, key)
         if (!mayConnect && status.kind === 'none') continue
         const form = (step: 'connect' | 'disconnect'): FormView => ({ action: urls.provider(key, step), csrf: csrf([step, key]) })
@@ -55,7 +55,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const provider = requireProvider(services, key)
       await forms.check(request, principal, ['connect', key])
       if (!await services.authorize(principal, key)) throw new NotAuthorizedError()
-      const entry = await findEntry(request, principal, key)
+      const entry = await findEntry(request, principal, key, provider)
       const granted = entry === null || entry === 'unreadable' ? [] : entry.grant.scopes
       await services.elicitations.reopen(principal, key)
       const { id } = await services.elicitations.offer({ principal, provider: key, scopes: [...new Set([...granted, ...provider.scopes])], reasons: [] })

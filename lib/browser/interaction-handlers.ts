@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
+import { elicitationHash, isHeldByOther, type Elicitation } from '../elicitation/elicitations.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
-import { ConsumedError } from '../errors.js'
+import { ConsumedError, HeldError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
 import { randomToken } from '../random.js'
 import type { Provider } from '../types.js'
@@ -68,10 +68,12 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const { scopes } = elicitation
       const state = randomToken()
       const cookie = randomToken()
-      const { url, ...secrets } = await createAuthorizationRequest(await services.configuration(provider), provider, {
-        redirectUri: urls.redirectUri(elicitation.provider), scopes, state
+      const redirectUri = urls.redirectUri(elicitation.provider)
+      const { url, ...secrets } = await createAuthorizationRequest(await services.configuration(provider), provider, { redirectUri, scopes, state })
+      const { issuer, clientId } = provider
+      await services.flows.start(state, {
+        elicitationId: id, provider: elicitation.provider, issuer, clientId, redirectUri, scopes, cookieHash: hashFlowCookie(cookie), ...secrets
       })
-      await services.flows.start(state, { elicitationId: id, provider: elicitation.provider, scopes, cookieHash: hashFlowCookie(cookie), ...secrets })
       services.flowCookies.write(request, reply, state, cookie)
       return reply.send(leavingPage({ provider: provider.name, url }))
     },
@@ -81,7 +83,8 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const own = await findOwn(request, visitor)
       await forms.check(request, visitor.principal, declineAction(own))
       assertPending(own.elicitation)
-      if (!await elicitations.end(own.hash, 'declined', { unlessHeld: true })) throw new ConsumedError()
+      if (isHeldByOther(own.elicitation, null)) throw new HeldError()
+      if (!await elicitations.end(own.hash, 'declined', null)) throw new ConsumedError()
       await services.completion.announce(own.hash)
       return reply.redirect(urls.elicitation(own.id, 'done'), 303)
     },

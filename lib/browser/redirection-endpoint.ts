@@ -2,12 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { elicitationHash, type Outcome } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
-  ConsumedError, ContextMismatchError, ExpiredError, FlowCookieMissingError, NotAuthorizedError, ProviderRefusedError, StateInvalidError
+  ConsumedError, ContextMismatchError, ExpiredError, FlowCookieMissingError, HeldError, NotAuthorizedError, ProviderRefusedError, StateInvalidError
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
 import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
 import { exchangeCode } from '../oauth/token-request.js'
+import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
 import { assertOwn } from './ownership.js'
 import { remember } from './request-notes.js'
@@ -24,7 +25,9 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
   async function findOwnFlow (request: FastifyRequest, reply: FastifyReply, key: string, state: string): Promise<{ flow: Flow, principal: Principal }> {
     const flow = await flows.find(state)
     if (flow === null) throw new StateInvalidError()
-    if (flow.provider !== key) throw new ContextMismatchError()
+    const { issuer, clientId } = requireProvider(services, key)
+    const sameContext = flow.provider === key && flow.issuer === issuer && flow.clientId === clientId && flow.redirectUri === urls.redirectUri(key)
+    if (!sameContext) throw new ContextMismatchError()
     const visitor = await requireVisitor(services, request, reply)
     const elicitation = await elicitations.find(elicitationHash(flow.elicitationId))
     assertOwn(elicitation, visitor)
@@ -38,21 +41,21 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     return { flow, principal: visitor.principal }
   }
 
-  async function end ({ elicitationId }: Flow, outcome: Outcome): Promise<void> {
+  async function end ({ elicitationId }: Flow, holder: string, outcome: Outcome): Promise<void> {
     const hash = elicitationHash(elicitationId)
-    if (!await elicitations.end(hash, outcome)) throw new ConsumedError()
+    if (!await elicitations.end(hash, outcome, holder)) throw new ConsumedError()
     await services.completion.announce(hash)
   }
 
   /** Does what the provider said. The flow is spent, and nobody else is at this elicitation. */
   async function finish (request: FastifyRequest, provider: Provider, configuration: Configuration, response: AuthorizationResponse,
-    { flow, principal, state }: { flow: Flow, principal: Principal, state: string }): Promise<void> {
+    { flow, principal, state, holder }: { flow: Flow, principal: Principal, state: string, holder: string }): Promise<void> {
     if (!await services.authorize(principal, flow.provider)) {
-      await end(flow, 'failed')
+      await end(flow, holder, 'failed')
       throw new NotAuthorizedError()
     }
     if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
-    if (response.kind === 'denied') return await end(flow, 'declined')
+    if (response.kind === 'denied') return await end(flow, holder, 'declined')
 
     const { search } = new URL(request.url, urls.origin)
     const grant = await exchangeCode(configuration, provider, {
@@ -62,9 +65,11 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       scopes: flow.scopes,
       ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
-    await services.connections.save(principal, flow.provider, grant)
+    // Were it somebody else's by now, that one's answer would count, and not this grant.
+    if (!await elicitations.hold(elicitationHash(flow.elicitationId), holder)) throw new ConsumedError()
+    await services.connections.save(principal, flow.provider, provider.issuer, grant)
     await elicitations.reopen(principal, flow.provider)
-    await end(flow, 'completed')
+    await end(flow, holder, 'completed')
   }
 
   return async (request, reply) => {
@@ -76,12 +81,13 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     const response = readAuthorizationResponse(configuration, provider, request.query)
 
     const hash = elicitationHash(flow.elicitationId)
-    if (!await elicitations.hold(hash)) throw new ConsumedError()
+    const holder = randomToken()
     try {
+      if (!await elicitations.hold(hash, holder)) throw new HeldError()
       if (!await flows.claim(state)) throw new ConsumedError()
-      await finish(request, provider, configuration, response, { flow, principal, state })
+      await finish(request, provider, configuration, response, { flow, principal, state, holder })
     } catch (error) {
-      await elicitations.release(hash).catch(() => {})     // if it cannot be released now, the hold runs out
+      await elicitations.release(hash, holder).catch(() => {})     // if it cannot be released now, the hold runs out
       throw error
     }
     services.flowCookies.clear(reply, state)

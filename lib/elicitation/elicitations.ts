@@ -19,8 +19,8 @@ export interface Elicitation {
   readonly status: 'pending' | Outcome
   /** Epoch milliseconds: until then the link can be used. */
   readonly expiresAt: number
-  /** Epoch milliseconds: until then one flow is finishing it, and nobody else may. */
-  readonly heldUntil?: number
+  /** Who is finishing it, and until when (epoch milliseconds) nobody else may. */
+  readonly heldBy?: { readonly holder: string, readonly until: number }
   /** Epoch milliseconds; present once the status is final. */
   readonly endedAt?: number
 }
@@ -49,12 +49,16 @@ export interface Elicitations {
   reopen (principal: Principal, provider: string): Promise<void>
   /** @param hash of the id; the id itself is not stored in the clear */
   find (hash: string): Promise<Elicitation | null>
-  /** Reserves a pending record for one flow, while that talks to the provider. @returns `false` when it is held, final or gone */
-  hold (hash: string): Promise<boolean>
-  /** Gives a held record back, still pending. */
-  release (hash: string): Promise<void>
-  /** Moves a record to its final status. @returns `false` when it is final already, or gone, or held and `unlessHeld` */
-  end (hash: string, outcome: Outcome, options?: { readonly unlessHeld: boolean }): Promise<boolean>
+  /** Reserves a pending record for one holder, or renews that. @returns `false` when another one holds it, or it is final or gone */
+  hold (hash: string, holder: string): Promise<boolean>
+  /** Gives a record back that this one holds, still pending. */
+  release (hash: string, holder: string): Promise<void>
+  /**
+   * Moves a record to its final status.
+   * @param holder `null` for somebody who holds nothing
+   * @returns `false` when it is final already, or gone, or held by another
+   */
+  end (hash: string, outcome: Outcome, holder: string | null): Promise<boolean>
 }
 
 /** A record outlives its link by this time, so that a late visitor is told "expired" and not "unknown". */
@@ -72,8 +76,9 @@ export function isPending ({ status, expiresAt }: Elicitation): boolean {
   return status === 'pending' && expiresAt > Date.now()
 }
 
-export function isHeld ({ heldUntil = 0 }: Elicitation): boolean {
-  return heldUntil > Date.now()
+/** Whether somebody else is finishing it. */
+export function isHeldByOther ({ heldBy }: Elicitation, holder: string | null): boolean {
+  return heldBy !== undefined && heldBy.holder !== holder && heldBy.until > Date.now()
 }
 
 interface Services {
@@ -155,14 +160,14 @@ export function createElicitations ({ state, sealer, ttlMs, declineCoolDownMs }:
       return (await records.get(hash))?.record ?? null
     },
 
-    hold: hash => change(hash, record => isHeld(record) ? null : { ...record, heldUntil: Date.now() + HOLD_MS }),
+    hold: (hash, holder) => change(hash, record => isHeldByOther(record, holder) ? null : { ...record, heldBy: { holder, until: Date.now() + HOLD_MS } }),
 
-    async release (hash) {
-      await change(hash, ({ heldUntil, ...record }) => record)
+    async release (hash, holder) {
+      await change(hash, ({ heldBy, ...record }) => heldBy?.holder === holder ? record : null)
     },
 
-    end: (hash, outcome, { unlessHeld } = { unlessHeld: false }) =>
-      change(hash, record => unlessHeld && isHeld(record) ? null : { ...record, status: outcome, endedAt: Date.now() })
+    end: (hash, outcome, holder) =>
+      change(hash, record => isHeldByOther(record, holder) ? null : { ...record, status: outcome, endedAt: Date.now() })
   }
 }
 

@@ -8,6 +8,10 @@ import { createRecords } from './records.js'
 export interface Flow {
   readonly elicitationId: string
   readonly provider: string
+  /** Where the user was sent, as whom, and where the answer comes back: what is configured now must be the same. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly redirectUri: string
   readonly scopes: readonly string[]
   readonly codeVerifier: string
   readonly nonce?: string

@@ -100,7 +100,7 @@ export function createDecide (services: GuardServices): Decide {
     const principal = identify(call)
     const needed: Needed[] = await Promise.all(requirements.map(async requirement => {
       if (!await services.authorize(principal, requirement.key)) throw new NotRunError(texts.notAuthorized(requirement))
-      return { ...requirement, entry: await connections.find(principal, requirement.key) }
+      return { ...requirement, entry: await connections.find(principal, requirement.key, requirement.provider.issuer) }
     }))
     const usable = needed.filter(({ entry }) => entry !== null && !isExpired(entry.grant))
     const withheld = usable.filter(({ entry, scopes }) => isWithheld(entry!.grant, scopes))

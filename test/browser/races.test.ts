@@ -2,19 +2,24 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../lib/index.js'
 import { findForm, title } from '../fixtures/browser.js'
+import { advance } from '../fixtures/clock.js'
 import { A, startServer, type TestServer } from '../fixtures/server.js'
 
-/** Stops writes to the vault until they are let go: the time in which a token request has been answered, and nothing is stored. */
+/** Stops the first write to the vault until it is let go: the time in which a token request has been answered, and nothing is stored. */
 function gate (t: Test, { store }: TestServer): { reached: Promise<void>, open (): void } {
   let open = (): void => {}
   let arrive = (): void => {}
   const opened = new Promise<void>(resolve => { open = resolve })
   const reached = new Promise<void>(resolve => { arrive = resolve })
   const { put } = store.vault
+  let first = true
   t.intercept(store.vault, 'put', {
     value: async (...args: Parameters<typeof put>) => {
       arrive()
-      await opened
+      if (first) {
+        first = false
+        await opened
+      }
       return await put(...args)
     }
   })
@@ -30,7 +35,7 @@ t.test('a decline in another tab while the answer is being processed: told that 
   const { reached, open } = gate(t, server)
   const answer = browser.get(callback.href)
   await reached
-  t.equal((await browser.post(decline.action, decline.fields)).statusCode, 409)
+  t.equal(title(await browser.post(decline.action, decline.fields)), 'This is being finished')
   open()
   t.equal((await answer).statusCode, 303)
   t.equal(title(await browser.get(`${url}/done`)), 'Acme is connected')
@@ -44,7 +49,7 @@ t.test('two flows of one link: one of them reaches the token endpoint', async t 
   const { reached, open } = gate(t, server)
   const answer = browser.get(first.href)
   await reached
-  t.equal((await browser.get(second.href)).statusCode, 409)
+  t.equal(title(await browser.get(second.href)), 'This is being finished')
   open()
   t.equal((await answer).statusCode, 303)
   t.equal((await browser.get(second.href)).statusCode, 409)
@@ -155,13 +160,13 @@ t.test('VLT-11 a key that was taken out: said to the operator, and the user can 
   const browser = before.browser(A)
   await browser.get((await before.untilCallback(browser, url)).href)
 
-  const rotated = await startServer(t, { store, keys: [newKey, oldKey] })
+  const rotated = await startServer(t, { at: before.acme, store, keys: [newKey, oldKey] })
   const works = await rotated.openSession({ user: A })
-  t.notMatch((await works.client.callTool({ name: 'issues' })).content, [{ text: /looked up/ }], 'an older key opens')
+  t.match(await works.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] }, 'an older key opens')
 
   const { entries } = await store.vault.list({ limit: 10 })
   const row = await store.vault.get(entries[0]!.owner, entries[0]!.name)
-  const lost = await startServer(t, { store: { ...memoryStore(), vault: store.vault }, keys: [newKey] })
+  const lost = await startServer(t, { at: before.acme, store: { ...memoryStore(), vault: store.vault }, keys: [newKey] })
   const session = await lost.openSession({ user: A })
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /could not be looked up/ }] })
   t.match(lost.log.join(''), `its key (id ${row!.value.split('.')[1]}) is not in the keys option`)
@@ -173,4 +178,36 @@ t.test('VLT-11 a key that was taken out: said to the operator, and the user can 
   const { location } = (await user.press('/connect', '/acme/connect')).headers
   t.equal((await user.get((await lost.untilCallback(user, String(location))).href)).statusCode, 303)
   t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+})
+
+t.test('a process that dies while it finishes a link: told so, and the next flow works by itself half a minute later', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const [first, second] = [await server.untilCallback(browser, url), await server.untilCallback(browser, url)]
+  const { reached } = gate(t, server) // never opened: nothing comes back from there
+  const lost = browser.get(first.href)
+  lost.catch(() => {})
+  await reached
+  const early = await browser.get(second.href)
+  t.equal(title(early), 'This is being finished')
+  advance(t, 31_000)
+  t.equal((await browser.get(second.href)).statusCode, 303, 'and the flow was not spent by trying too early')
+})
+
+t.test('T06 A26-01 a provider that was configured anew between start and callback gets no code of the old one', async t => {
+  const store = memoryStore()
+  const keys = [randomBytes(32).toString('base64')]
+  const before = await startServer(t, { store, keys })
+  const { url } = await before.elicit(A)
+  const browser = before.browser(A)
+  const callback = await before.untilCallback(browser, url)
+  for (const acme of [{}, { issuer: before.acme.issuer, clientId: 'another' }]) {
+    const after = await startServer(t, { store, keys, acme })
+    const same = after.browser(A)
+    for (const [name, value] of browser.cookies) same.cookies.set(name, value)
+    t.equal((await same.get(callback.href)).statusCode, 400)
+    t.equal(after.acme.tokenRequests + before.acme.tokenRequests, 0)
+  }
+  t.equal((await browser.get(callback.href)).statusCode, 303)
 })

@@ -6,6 +6,7 @@ import type { Grant, TokenVault } from '../../lib/types.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer } from '../../lib/vault/sealer.js'
 
+const ISSUER = 'https://acme.example'
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
 const a = { issuer: 'https://login.example.com', subject: 'canary-a', tenant: 'T1' }
 const grant = (accessToken: string): Grant => ({ accessToken, scopes: [], requestedScopes: [] })
@@ -13,12 +14,12 @@ const grant = (accessToken: string): Grant => ({ accessToken, scopes: [], reques
 t.test('no look-up finds what is another\'s', async t => {
   const { vault } = memoryStore()
   const connections = createConnections({ vault, sealer })
-  await connections.save(a, 'acme', grant('canary-token'))
-  t.equal((await connections.find(a, 'acme'))?.grant.accessToken, 'canary-token')
+  await connections.save(a, 'acme', ISSUER, grant('canary-token'))
+  t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'canary-token')
   for (const [principal, provider] of [
     [{ ...a, subject: 'b' }, 'acme'], [{ ...a, tenant: 'T2' }, 'acme'], [{ ...a, issuer: 'https://x.example' }, 'acme'], [a, 'other']
   ] as const) {
-    t.equal(await connections.find(principal, provider), null)
+    t.equal(await connections.find(principal, provider, ISSUER), null)
     t.equal(await connections.remove(principal, provider), false)
   }
   const { entries: [entry] } = await vault.list({ limit: 10 })
@@ -29,17 +30,17 @@ t.test('no look-up finds what is another\'s', async t => {
 t.test('VLT-02 VLT-03 VLT-04 a row that was moved to another user, tenant or provider does not open', async t => {
   const { vault } = memoryStore()
   const connections = createConnections({ vault, sealer })
-  await connections.save(a, 'acme', grant('canary-token'))
+  await connections.save(a, 'acme', ISSUER, grant('canary-token'))
   const { entries: [from] } = await vault.list({ limit: 10 })
   const stolen = (await vault.get(from!.owner, from!.name))!.value
   for (const [principal, provider] of [[{ ...a, subject: 'b' }, 'acme'], [{ ...a, tenant: 'T2' }, 'acme'], [a, 'other']] as const) {
-    await connections.save(principal, provider, grant('own'))
+    await connections.save(principal, provider, ISSUER, grant('own'))
     const { entries } = await vault.list({ limit: 10 })
     for (const { owner, name } of entries) {
       if (owner === from!.owner && name === from!.name) continue
       await vault.put(owner, name, stolen, (await vault.get(owner, name))!.revision)
     }
-    await t.rejects(connections.find(principal, provider), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
+    await t.rejects(connections.find(principal, provider, ISSUER), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
   }
 })
 
@@ -52,18 +53,26 @@ t.test('a lost race is run again; one that is never won is an error', async t =>
     delete: async (...args) => losses-- > 0 ? false : await vault.delete(...args)
   }
   const connections = createConnections({ vault: contended, sealer })
-  await connections.save(a, 'acme', grant('x'))
+  await connections.save(a, 'acme', ISSUER, grant('x'))
   losses = 1
   t.equal(await connections.remove(a, 'acme'), true)
   t.equal(await connections.remove(a, 'acme'), false)
   losses = Infinity
-  await t.rejects(connections.save(a, 'acme', grant('x')), { code: 'FST_MCP_CONNECT_STORE_CONTENTION', statusCode: 503 })
+  await t.rejects(connections.save(a, 'acme', ISSUER, grant('x')), { code: 'FST_MCP_CONNECT_STORE_CONTENTION', statusCode: 503 })
 })
 
 t.test('a vault in plain JavaScript may say undefined for "none"', async t => {
   const { vault } = memoryStore()
   const connections = createConnections({ vault: { ...vault, get: async (...args) => (await vault.get(...args) ?? undefined) as never }, sealer })
-  t.equal(await connections.find(a, 'acme'), null)
-  await connections.save(a, 'acme', grant('x'))
-  t.equal((await connections.find(a, 'acme'))?.grant.accessToken, 'x')
+  t.equal(await connections.find(a, 'acme', ISSUER), null)
+  await connections.save(a, 'acme', ISSUER, grant('x'))
+  t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'x')
+})
+
+t.test('T06 what another issuer granted is no connection, and is replaced by the next', async t => {
+  const connections = createConnections({ vault: memoryStore().vault, sealer })
+  await connections.save(a, 'acme', 'https://old.example', grant('old'))
+  t.equal(await connections.find(a, 'acme', ISSUER), null)
+  await connections.save(a, 'acme', ISSUER, grant('new'))
+  t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'new')
 })

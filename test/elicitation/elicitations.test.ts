@@ -66,21 +66,25 @@ t.test('each principal, client and provider has a record of its own', async t =>
 t.test('a held record is finished by its holder only, and given back when that fails or is gone', async t => {
   const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
   const hash = elicitationHash((await elicitations.request(client, wanted))!.id)
-  t.strictSame(await Promise.all([elicitations.hold(hash), elicitations.hold(hash)]), [true, false])
-  t.equal(await elicitations.end(hash, 'declined', { unlessHeld: true }), false)
-  await elicitations.release(hash)
-  t.equal(await elicitations.hold(hash), true)
+  t.strictSame(await Promise.all([elicitations.hold(hash, 'one'), elicitations.hold(hash, 'two')]), [true, false])
+  t.equal(await elicitations.hold(hash, 'one'), true, 'the holder renews')
+  await elicitations.release(hash, 'two')
+  t.equal(await elicitations.hold(hash, 'two'), false, 'nobody gives back what another holds')
+  for (const other of ['two', null]) t.equal(await elicitations.end(hash, 'declined', other), false)
+  await elicitations.release(hash, 'one')
+  t.equal(await elicitations.hold(hash, 'two'), true)
   advance(t, 30_001)
-  t.equal(await elicitations.hold(hash), true, 'a hold does not outlive its holder for long')
-  t.equal(await elicitations.end(hash, 'completed'), true)
-  await elicitations.release(hash)
+  t.equal(await elicitations.hold(hash, 'three'), true, 'a hold does not outlive its holder for long')
+  t.equal(await elicitations.end(hash, 'completed', 'two'), false, 'who has lost it cannot end it')
+  t.equal(await elicitations.end(hash, 'completed', 'three'), true)
+  await elicitations.release(hash, 'three')
   t.equal((await elicitations.find(hash))?.status, 'completed')
 })
 
 t.test('a decline holds for the cool-down, unless the user begins by themselves', async t => {
   const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
   const { id } = (await elicitations.request(client, wanted))!
-  await elicitations.end(elicitationHash(id), 'declined')
+  await elicitations.end(elicitationHash(id), 'declined', null)
   t.equal(await elicitations.request(client, wanted), null)
   t.type((await elicitations.offer(wanted)).id, 'string')
   advance(t, 1)
@@ -105,10 +109,10 @@ t.test('a record ends once', async t => {
   const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
   const { id } = (await elicitations.request(client, wanted))!
   const hash = elicitationHash(id)
-  const ends = await Promise.all([elicitations.end(hash, 'completed'), elicitations.end(hash, 'declined'), elicitations.end(hash, 'failed')])
+  const ends = await Promise.all([elicitations.end(hash, 'completed', null), elicitations.end(hash, 'declined', null), elicitations.end(hash, 'failed', null)])
   t.equal(ends.filter(Boolean).length, 1)
   t.equal((await elicitations.find(hash))?.status, 'completed')
-  t.equal(await elicitations.end(elicitationHash('unknown'), 'completed'), false)
+  t.equal(await elicitations.end(elicitationHash('unknown'), 'completed', null), false)
 })
 
 t.test('what is stored tells neither id nor user', async t => {

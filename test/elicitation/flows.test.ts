@@ -8,7 +8,7 @@ import { createSealer } from '../../lib/vault/sealer.js'
 
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
 const flow: Omit<Flow, 'status' | 'expiresAt'> = {
-  elicitationId: 'canary-id', provider: 'acme', scopes: [], codeVerifier: 'canary-verifier', cookieHash: hashFlowCookie('canary-cookie')
+  elicitationId: 'canary-id', provider: 'acme', issuer: 'i', clientId: 'c', redirectUri: 'r', scopes: [], codeVerifier: 'canary-verifier', cookieHash: hashFlowCookie('canary-cookie')
 }
 
 t.test('a flow is claimed once, of however many', async t => {

@@ -22,6 +22,7 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   METHOD_NOT_ALLOWED: { title: 'Nothing here', text: 'This address cannot be opened that way.', way: 'connections' },
   EXPIRED: { title: 'This link has expired', text: 'It was valid for a short time only. Ask again in your client, or connect on your connections page.', way: 'connections' },
   CONSUMED: { title: 'This is finished', text: 'This link has been used already. Your connections page shows the current state.', way: 'connections' },
+  HELD: { title: 'This is being finished', text: 'Another tab of yours is finishing this. Wait half a minute, then look again.', way: 'retry' },
   STATE_INVALID: { title: 'This could not be matched', text: 'The answer belongs to nothing that was started here, or it is too old. Nothing was connected. Start again.', way: 'connections' },
   CONTEXT_MISMATCH: { title: 'This could not be matched', text: 'The answer belongs to another provider. Nothing was connected. Start again.', way: 'connections' },
   ISS_MISMATCH: { title: 'This could not be matched', text: 'The answer did not come from the provider that you were sent to. Nothing was connected. Start again.', way: 'retry' },

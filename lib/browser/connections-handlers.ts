@@ -67,6 +67,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const { provider: key } = request.params as { provider: string }
       requireProvider(services, key)
       await forms.check(request, principal, ['disconnect', key])
+      await services.flows.revoke(principal, key)
       await connections.remove(principal, key)
       return reply.redirect(urls.connections, 303)
     }

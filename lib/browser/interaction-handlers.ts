@@ -32,8 +32,8 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     return { id, hash, elicitation, provider: requireProvider(services, elicitation.provider) }
   }
 
-  /** What a form does. Scopes that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
-  const startAction = ({ hash, elicitation }: Own): readonly string[] => ['start', hash, ...elicitation.scopes]
+  /** What a form does. Scopes and reasons that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
+  const startAction = ({ hash, elicitation }: Own): readonly string[] => ['start', hash, ...elicitation.scopes, ...elicitation.reasons.map(reason => `reason ${reason}`)]
   const declineAction = ({ hash }: Own): readonly string[] => ['decline', hash]
 
   return {
@@ -85,7 +85,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       assertPending(own.elicitation)
       if (isHeldByOther(own.elicitation, null)) throw new HeldError()
       if (!await elicitations.end(own.hash, 'declined', null)) throw new ConsumedError()
-      await services.completion.announce(own.hash)
+      services.completion.announce({ elicitation: own.hash })
       return reply.redirect(urls.elicitation(own.id, 'done'), 303)
     },
 

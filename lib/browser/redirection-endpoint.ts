@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { connectionHash } from '../elicitation/completion.js'
 import { elicitationHash, type Outcome } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
-  ConsumedError, ContextMismatchError, ExpiredError, FlowCookieMissingError, HeldError, NotAuthorizedError, ProviderRefusedError, StateInvalidError
+  ConsumedError, ContextMismatchError, ExpiredError, FlowCookieMissingError, HeldError, NotAuthorizedError, ProviderRefusedError, SealBrokenError, StateInvalidError
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
 import type { Configuration } from '../oauth/configuration.js'
@@ -33,7 +34,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     assertOwn(elicitation, visitor)
     remember(request, { retryUrl: urls.elicitation(flow.elicitationId) })
     // Before the cookie, which a finished flow has no more: the owner's second click is no attack.
-    if (flow.status !== 'started' || elicitation.status !== 'pending') throw new ConsumedError()
+    if (flow.status !== 'started' || elicitation.status !== 'pending' || await flows.isRevoked(flow, visitor.principal)) throw new ConsumedError()
     const cookie = services.flowCookies.read(request, state)
     if (cookie === undefined || !matchesFlowCookie(flow, cookie)) throw new FlowCookieMissingError()
     // The link was good when the button was pressed; from then on the flow's own time counts.
@@ -44,7 +45,17 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
   async function end ({ elicitationId }: Flow, holder: string, outcome: Outcome): Promise<void> {
     const hash = elicitationHash(elicitationId)
     if (!await elicitations.end(hash, outcome, holder)) throw new ConsumedError()
-    await services.completion.announce(hash)
+    services.completion.announce({ elicitation: hash })
+  }
+
+  /** Scopes that were asked for before: what was withheld once is not asked for in turns with something else. */
+  async function findPrevious (principal: Principal, key: string, issuer: string): Promise<readonly string[]> {
+    try {
+      return (await services.connections.find(principal, key, issuer))?.grant.requestedScopes ?? []
+    } catch (error) {
+      if (error instanceof SealBrokenError) return []
+      throw error
+    }
   }
 
   /** Does what the provider said. The flow is spent, and nobody else is at this elicitation. */
@@ -57,6 +68,8 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
     if (response.kind === 'denied') return await end(flow, holder, 'declined')
 
+    await elicitations.reopen(principal, flow.provider)
+    const previous = await findPrevious(principal, flow.provider, provider.issuer)
     const { search } = new URL(request.url, urls.origin)
     const grant = await exchangeCode(configuration, provider, {
       response: new URL(urls.redirectUri(flow.provider) + search),
@@ -65,10 +78,12 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       scopes: flow.scopes,
       ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
+    if (await flows.isRevoked(flow, principal)) throw new ConsumedError()
     // Were it somebody else's by now, that one's answer would count, and not this grant.
     if (!await elicitations.hold(elicitationHash(flow.elicitationId), holder)) throw new ConsumedError()
-    await services.connections.save(principal, flow.provider, provider.issuer, grant)
-    await elicitations.reopen(principal, flow.provider)
+    await services.connections.save(principal, flow.provider, provider.issuer, { ...grant, requestedScopes: [...new Set([...previous, ...grant.requestedScopes])] })
+    // Whoever else waits for this connection, by a link of another client, need not wait any longer.
+    services.completion.announce({ connection: connectionHash(principal, flow.provider) })
     await end(flow, holder, 'completed')
   }
 

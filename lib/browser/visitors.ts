@@ -21,7 +21,7 @@ export async function findVisitor (browser: BrowserIdentity, request: FastifyReq
   if (user === null) return null
   const principal = parsePrincipal(user)
   if (principal === null) throw new IdentityInvalidError()
-  return { principal, label: plainText(String(user.label ?? principal.subject), 100) }
+  return { principal, label: plainText(String(user.label ?? ''), 100) || plainText(principal.subject, 100) }
 }
 
 /**
@@ -32,6 +32,6 @@ export async function findVisitor (browser: BrowserIdentity, request: FastifyReq
 export function findSignInUrl (browser: BrowserIdentity, returnTo: string): string | null {
   const url: unknown = browser.signInUrl?.(returnTo) ?? null
   if (url === null) return null
-  if (typeof url !== 'string' || !/^(\/(?![/\\])|https?:\/\/)/i.test(url)) throw new SignInUrlInvalidError()
+  if (typeof url !== 'string' || !/^(\/(?![/\\])|https?:\/\/)[\x21-\x7E]*$/i.test(url)) throw new SignInUrlInvalidError()
   return url
 }

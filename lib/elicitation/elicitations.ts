@@ -65,6 +65,8 @@ export interface Elicitations {
 const AFTERLIFE_MS = 60 * 60_000
 /** A link with less left is not handed out again; with short lifetimes it is a quarter of them. */
 const SHORTEST_REST_MS = 5 * 60_000
+/** More than these would tell the user nothing. */
+const MAX_REASONS = 5
 /** More than the time that a token request and the vault may take. */
 const HOLD_MS = 30_000
 
@@ -172,5 +174,5 @@ export function createElicitations ({ state, sealer, ttlMs, declineCoolDownMs }:
 }
 
 function merge (a: Pick<Wanted, 'scopes' | 'reasons'>, b: Pick<Wanted, 'scopes' | 'reasons'>): Pick<Wanted, 'scopes' | 'reasons'> {
-  return { scopes: [...new Set([...a.scopes, ...b.scopes])], reasons: [...new Set([...a.reasons, ...b.reasons])] }
+  return { scopes: [...new Set([...a.scopes, ...b.scopes])], reasons: [...new Set([...a.reasons, ...b.reasons])].slice(0, MAX_REASONS) }
 }

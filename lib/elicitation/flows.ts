@@ -1,7 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
+import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
-import type { StateStore } from '../types.js'
+import type { Principal, StateStore } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
+import { connectionHash } from './completion.js'
 import { createRecords } from './records.js'
 
 /** One browser attempt at an interaction. */
@@ -26,6 +28,9 @@ export interface Flows {
   find (state: string): Promise<Flow | null>
   /** Spends the flow. Of all that try, one gets `true`, and that one alone may send the token request. */
   claim (state: string): Promise<boolean>
+  /** Ends all flows of a principal at a provider that have been started so far: what was disconnected does not come back by itself. */
+  revoke (principal: Principal, provider: string): Promise<void>
+  isRevoked (flow: Flow, principal: Principal): Promise<boolean>
 }
 
 /** How long the user has at the provider. */
@@ -43,6 +48,7 @@ export function matchesFlowCookie (flow: Flow, cookie: string): boolean {
 
 export function createFlows ({ state: store, sealer }: { state: StateStore, sealer: Sealer }): Flows {
   const records = createRecords<Flow>('flow', store, sealer)
+  const revocations = createRecords<{ readonly at: number }>('flow-revocation', store, sealer)
   const keyOf = (state: string): string => hashFields('state', state)
   return {
     async start (state, flow) {
@@ -52,6 +58,19 @@ export function createFlows ({ state: store, sealer }: { state: StateStore, seal
 
     async find (state) {
       return (await records.get(keyOf(state)))?.record ?? null
+    },
+
+    async revoke (principal, provider) {
+      const key = connectionHash(principal, provider)
+      await untilWon(async () => {
+        const found = await revocations.get(key)
+        return await revocations.put(key, { at: Date.now() }, found?.revision ?? null, FLOW_TTL_MS) ?? LOST
+      })
+    },
+
+    async isRevoked ({ provider, expiresAt }, principal) {
+      const found = await revocations.get(connectionHash(principal, provider))
+      return found !== null && expiresAt - FLOW_TTL_MS <= found.record.at
     },
 
     async claim (state) {

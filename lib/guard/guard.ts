@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createConnection } from '../connections/connection.js'
 import type { Connections, VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
-import type { Completion, Notify } from '../elicitation/completion.js'
+import { connectionHash, type Completion, type Notify } from '../elicitation/completion.js'
 import { elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, StoreContentionError } from '../errors.js'
 import { parsePrincipal } from '../principal.js'
@@ -19,7 +19,7 @@ export interface GuardedCall {
   readonly urlMode: 'declared' | 'undeclared' | 'unknown'
   /** Identifies the MCP session. */
   readonly mcpSession: object
-  /** How to tell the MCP session that an elicitation has ended; `null` when it cannot be told. */
+  /** How to tell the MCP session that an elicitation has ended, without keeping it alive; `null` when it cannot be told. */
   createNotify (elicitationId: string): Notify | null
 }
 
@@ -75,16 +75,17 @@ export function createDecide (services: GuardServices): Decide {
     if (refused.length > 0) throw new NotRunError(texts.declined(refused.map(({ needed }) => needed), connectionsUrl))
     const elicited = await Promise.all(handed.map(async ({ needed, link }) => {
       const { id } = link!
-      return await watch(call, link!) ? { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) } : null
+      return await watch(call, link!, connectionHash(principal, needed.key)) ? { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) } : null
     }))
     return elicited.every(elicitation => elicitation !== null) ? elicited : null
   }
 
   /** Has the MCP session told when the elicitation ends. @returns `false` when it has ended already: nobody would be told */
-  async function watch (call: GuardedCall, { id, expiresAt }: Link): Promise<boolean> {
+  async function watch (call: GuardedCall, link: Link, connection: string): Promise<boolean> {
+    const { id } = link
     const notify = call.createNotify(id)
     if (notify === null) return true
-    const forget = completion.watch(id, expiresAt, call.mcpSession, notify)
+    const forget = completion.watch(link, connection, call.mcpSession, notify)
     if ((await elicitations.find(elicitationHash(id)))?.status === 'pending') return true
     forget()
     return false

@@ -40,7 +40,7 @@ export function parseRequirements (providers: ReadonlyMap<string, Provider>, arg
   const requirements = keys.map(key => {
     const provider = providers.get(key)
     if (provider === undefined) throw new UnknownProviderError(String(key), [...providers.keys()].join(', '))
-    const result = optionsSchema.safeParse(byKey[key] ?? {})
+    const result = optionsSchema.safeParse(Object.hasOwn(byKey, key) ? byKey[key] ?? {} : {})
     if (!result.success) throw new GuardOptionsError(`${key}: ${z.prettifyError(result.error)}`)
     const { scopes = [], reason } = result.data
     return { key, provider, scopes: [...new Set([...provider.scopes, ...scopes])], reason }

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 export interface SdkServer {
   getClientCapabilities (): unknown
   getClientVersion (): { name?: unknown } | undefined
+  readonly transport?: object
   createElicitationCompletionNotifier (elicitationId: string): () => Promise<void>
 }
 

@@ -1,3 +1,4 @@
+import type { Notify } from '../elicitation/completion.js'
 import { NotMcpServerError, SdkMismatchError, SdkMissingError } from '../errors.js'
 import { plainText } from '../plain-text.js'
 import type { McpServerLike, Provider } from '../types.js'
@@ -49,17 +50,25 @@ function describeCall (server: SdkServer, context: Context | undefined): Guarded
   const { clientId, extra } = context?.authInfo ?? {}
   const name = server.getClientVersion()?.name
   return {
-    claims: extra,
+    claims: isObject(extra) ? extra : undefined,
     client: { id: typeof clientId === 'string' ? clientId : '', ...typeof name === 'string' && { name: plainText(name, 60) } },
     urlMode: urlMode(server.getClientCapabilities()),
-    mcpSession: server,
-    createNotify (elicitationId) {
-      try {
-        return server.createElicitationCompletionNotifier(elicitationId)
-      } catch {
-        return null                               // it throws at once without the capability
-      }
-    }
+    // A server may be connected to another client later; this session is the one of this transport.
+    mcpSession: server.transport ?? server,
+    createNotify: elicitationId => createNotify(server, elicitationId)
+  }
+}
+
+function createNotify (server: SdkServer, elicitationId: string): Notify | null {
+  try {
+    server.createElicitationCompletionNotifier(elicitationId)
+  } catch {
+    return null                                   // it throws at once without the capability
+  }
+  const [serverRef, transportRef] = [new WeakRef(server), new WeakRef(server.transport ?? server)]
+  return async () => {
+    const live = serverRef.deref()
+    if (live !== undefined && (live.transport ?? live) === transportRef.deref()) await live.createElicitationCompletionNotifier(elicitationId)()
   }
 }
 

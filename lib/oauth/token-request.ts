@@ -36,7 +36,8 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
       requestedScopes: exchange.scopes,
       scopes: tokens.scope === undefined ? exchange.scopes : tokens.scope.split(provider.scopeSeparator).filter(isScope).slice(0, MAX_SCOPES),
       ...tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token },
-      ...tokens.expires_in !== undefined && { expiresAt: Date.now() + tokens.expires_in * 1000 }
+      // Zero would ask the user again at once, for ever.
+      ...tokens.expires_in !== undefined && tokens.expires_in > 0 && { expiresAt: Date.now() + tokens.expires_in * 1000 }
     }
   } catch (error) {
     throw error instanceof ExchangeFailedError ? error : new ExchangeFailedError(describeProvider(provider), failureReason(error))

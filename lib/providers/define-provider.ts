@@ -9,7 +9,7 @@ const MISSING_SECRET = `${MISSING} For a public client leave the key out`
 const NO_API = 'must name at least one origin that connection.fetch may send the access token to'
 
 /** What the plugin sets itself; a definition cannot. */
-const OWN_PARAMETERS = ['client_id', 'response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce',
+const OWN_PARAMETERS = ['client_id', 'client_secret', 'response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce',
   'code_challenge', 'code_challenge_method', 'resource', 'request', 'request_uri']
 
 /**

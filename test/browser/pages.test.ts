@@ -246,6 +246,14 @@ t.test('BRW-16 answers to forms are 200 or 303, never a redirect that repeats th
   t.equal((await browser.press('/connect', '/acme/connect')).statusCode, 303)
 })
 
+t.test('foreign cookies that are named like ours do no harm', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  for (let i = 0; i < 30; i++) browser.cookies.set(`__Host-mcp-connect-flow-junk ${i}"`, 'x')
+  t.equal((await browser.press(url, '/start')).statusCode, 200)
+})
+
 t.test('a cookie that is there twice is refused', async t => {
   const server = await startServer(t)
   const browser = server.browser(A)

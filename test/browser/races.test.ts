@@ -211,3 +211,20 @@ t.test('T06 A26-01 a provider that was configured anew between start and callbac
   }
   t.equal((await browser.get(callback.href)).statusCode, 303)
 })
+
+t.test('what was disconnected does not come back by a flow that was under way', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  await browser.get((await server.untilCallback(browser, url)).href)
+  const again = String((await browser.press('/connect', '/acme/connect')).headers.location)
+  const [early, late] = [await server.untilCallback(browser, again), await server.untilCallback(browser, again)]
+  const disconnect = findForm(await browser.get('/connect'), '/acme/disconnect')
+  const { tokenRequests } = server.acme
+  await browser.post(disconnect.action, disconnect.fields)
+  for (const callback of [early, late]) t.equal((await browser.get(callback.href)).statusCode, 409)
+  t.equal(server.acme.tokenRequests, tokenRequests, 'no token request')
+  t.equal(await server.vaultRows(), '[]')
+  advance(t, 5)
+  t.equal((await browser.get((await server.untilCallback(browser, again)).href)).statusCode, 303, 'a new one works')
+})

@@ -129,39 +129,74 @@ t.test('what is stored tells neither id nor user', async t => {
   }
 })
 
+const link = (id: string, ttlMs = 1000): { id: string, expiresAt: number } => ({ id, expiresAt: Date.now() + ttlMs })
+const settled = async (): Promise<void> => await new Promise(resolve => setImmediate(resolve))
+
 t.test('completion: other processes are told by the bus; a broken bus, an odd message or a dead session do no harm', async t => {
   const { bus } = memoryStore()
   const errors: unknown[] = []
   const [here, there] = [await createCompletion(bus, error => errors.push(error)), await createCompletion(bus, error => errors.push(error))]
   const told: string[] = []
   const notify = (name: string) => async (): Promise<void> => { told.push(name) }
-  const [s1, s2] = [{}, {}]
-  here.watch('id', Date.now() + 1000, s1, notify('here'))
-  there.watch('id', Date.now() + 1000, s2, async () => { throw new Error('dead') })
-  there.watch('id', Date.now() + 1000, {}, notify('there'))
-  there.watch('other', Date.now() + 1000, {}, notify('other'))
-  for (const message of ['', '{', '[]', '{"ended":7}', '{"ended":"x"}']) await bus.publish(message)
-  await here.announce(elicitationHash('id'))
-  await here.announce(elicitationHash('id'))
+  const sessions = Array.from({ length: 5 }, () => ({}))
+  here.watch(link('id'), 'c', sessions[0]!, notify('here'))
+  here.watch(link('id'), 'c', sessions[0]!, notify('here'))
+  there.watch(link('id'), 'c', sessions[1]!, async () => { throw new Error('dead') })
+  there.watch(link('id'), 'c', sessions[2]!, notify('there'))
+  there.watch(link('other'), 'd', sessions[3]!, notify('other'))
+  there.watch(link('forgotten'), 'c', sessions[4]!, notify('forgotten'))()
+  for (const message of ['', '{', '[]', '{"elicitation":7}', '{"elicitation":"x"}', '{"connection":"x"}']) await bus.publish(message)
+  here.announce({ elicitation: elicitationHash('id') })
+  here.announce({ elicitation: elicitationHash('id') })
+  here.announce({ connection: 'c' })
+  await settled()
   t.strictSame(told.sort(), ['here', 'there'])
+  here.announce({ connection: 'd' })
+  await settled()
+  t.ok(told.includes('other'), 'whoever waits for the same connection is told as well')
 
+  there.watch(link('late'), 'e', sessions[3]!, notify('late'))
   await there.close()
-  await here.announce(elicitationHash('other'))
-  t.notOk(told.includes('other'))
-  const broken = await createCompletion({ ...bus, publish: async () => { throw new Error('down') } }, error => errors.push(error))
-  broken.watch('id', Date.now() + 1000, s1, notify('still'))
-  await broken.announce(elicitationHash('id'))
-  t.ok(told.includes('still'))
-  t.match(errors, [{ message: 'down' }])
+  here.announce({ connection: 'e' })
+  await settled()
+  t.notOk(told.includes('late'))
+  for (const publish of [async () => { throw new Error('down') }, () => { throw new Error('down') }, () => new Promise<void>(() => {})]) {
+    const broken = await createCompletion({ ...bus, publish }, error => errors.push(error))
+    broken.watch(link('id'), 'c', sessions[0]!, notify('still'))
+    broken.announce({ elicitation: elicitationHash('id') })
+    await settled()
+    await broken.close()
+  }
+  t.equal(told.filter(name => name === 'still').length, 3)
+  t.match(errors, [{ message: 'down' }, { message: 'down' }])
+  await here.close()
 })
 
-t.test('sessions that nobody tells anything are forgotten with their elicitation', async t => {
-  const { bus } = memoryStore()
-  const completion = await createCompletion(bus, () => {})
+t.test('sessions that nobody tells anything are forgotten with their elicitation, without a further call', async t => {
+  let tick = (): void => {}
+  t.intercept(globalThis, 'setInterval', { value: (sweep: () => void) => { tick = sweep; return { unref: () => undefined } } })
+  const completion = await createCompletion({ publish: async () => {}, subscribe: async () => async () => {} }, () => {})
   const told: string[] = []
-  completion.watch('old', Date.now() + 1000, {}, async () => { told.push('old') })
+  const session = {}
+  completion.watch(link('old'), 'c', session, async () => { told.push('old') })
+  completion.watch(link('lasting', 10_000), 'c', session, async () => { told.push('lasting') })
   advance(t, 2000)
-  completion.watch('new', Date.now() + 1000, {}, async () => { told.push('new') })
-  await completion.announce(elicitationHash('old'))
-  t.strictSame(told, [])
+  tick()
+  completion.announce({ connection: 'c' })
+  await settled()
+  t.strictSame(told, ['lasting'])
+})
+
+t.test('a store call that never comes back does not take later calls with it', async t => {
+  const { state } = memoryStore()
+  let hang = true
+  const elicitations = createElicitations({
+    state: { ...state, get: async key => hang ? await new Promise(() => {}) : await state.get(key) }, sealer, ...limits
+  })
+  elicitations.request(client, wanted).catch(() => {})
+  elicitations.request(client, wanted).catch(() => {})
+  hang = false
+  advance(t, 10_001)
+  const ids = await Promise.all([elicitations.request(client, wanted), elicitations.request(client, wanted)])
+  t.equal(ids[0]?.id, ids[1]?.id)
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { A, startServer } from '../fixtures/server.js'
-import type { McpSession } from '../fixtures/mcp-session.js'
+import { A, B, startServer } from '../fixtures/server.js'
+import { openMcpSession, type McpSession } from '../fixtures/mcp-session.js'
 
 /** What the server sent as the answer to the last request, as it was on the wire. */
 function lastAnswer ({ wire }: McpSession): Record<string, any> {
@@ -86,13 +86,15 @@ t.test('CAP-14 completion goes to the MCP sessions that were handed the id, once
   await server.elicit(A)
   const other = await server.elicit(A, { clientId: 'client-2' })
   t.not(other.id, first.id, 'another client has another record')
+  const stranger = await server.elicit({ ...A, subject: 'z' })
   await first.session.client.callTool({ name: 'issues' }).catch(() => {})
 
   const browser = server.browser(A)
   await browser.get((await server.untilCallback(browser, first.url)).href)
   t.strictSame(first.session.completed, [first.id])
   t.strictSame(second.session.completed, [first.id])
-  t.strictSame(other.session.completed, [])
+  t.strictSame(other.session.completed, [other.id], 'who waits for the same connection is told too, of its own id')
+  t.strictSame(stranger.session.completed, [])
   t.match(first.session.wire.find(message => 'method' in message), {
     jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId: first.id }
   })
@@ -144,4 +146,27 @@ t.test('a store that loses its records: an answer, and no endless loop', async t
   const session = await server.openSession({ user: A })
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /could not be looked up/ }] })
   t.ok(writes <= 6, `${writes} writes`)
+})
+
+t.test('CAP-14 a server that was connected to another client meanwhile: that one is told nothing', async t => {
+  const server = await startServer(t)
+  const first = await server.elicit(A)
+  await first.session.close()
+  const second = await openMcpSession(first.session.server, { user: B, clientId: 'client-2' })
+  t.teardown(() => second.close())
+  const browser = server.browser(A)
+  t.equal((await browser.get((await server.untilCallback(browser, first.url)).href)).statusCode, 303)
+  await second.client.ping()
+  t.strictSame([...second.completed, ...first.session.completed], [])
+})
+
+t.test('connecting on the connections page tells the sessions that wait', async t => {
+  const server = await startServer(t)
+  const { id, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const { location } = (await browser.press('/connect', '/acme/connect')).headers
+  await browser.get((await server.untilCallback(browser, String(location))).href)
+  await session.client.ping()
+  t.strictSame(session.completed, [id])
+  t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
 })

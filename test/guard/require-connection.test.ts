@@ -201,3 +201,15 @@ t.test('a client without URL mode: the connections page asks for what the tool n
   await connect(server, String(location))
   t.match(await session.client.callTool({ name: 'tool' }), content('issues:read,issues:write'))
 })
+
+t.test('two tools whose scopes are both withheld do not take turns in asking', async t => {
+  const server = await startServer(t)
+  const tool = (scope: string) => (mcp: McpServer) => {
+    mcp.registerTool('tool', {}, server.app.mcpConnect.for(mcp).requireConnection('acme', { scopes: [scope] }, acme => content(acme.scopes.join())))
+  }
+  const sessions = [await open(t, server, tool('x1')), await open(t, server, tool('x2'), { clientId: 'client-2' })]
+  for (const { client } of sessions) await connect(server, (await rejection(client.callTool({ name: 'tool' }))).elicitations[0].url)
+  for (let round = 0; round < 2; round++) {
+    for (const { client } of sessions) t.match(await client.callTool({ name: 'tool' }), { isError: true, content: [{ text: /did not grant all/ }] })
+  }
+})

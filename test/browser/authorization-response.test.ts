@@ -90,6 +90,8 @@ t.test('OAR-10 other errors, long and hostile: fixed text, and the link can be t
   callback.searchParams.set('error_uri', 'javascript:hostile()')
   const answer = await browser.get(callback.href)
   t.equal(answer.statusCode, 502)
+  t.equal(title(answer), 'The provider refused')
+  t.match(server.log.join(''), 'refused the authorization request: an error of its own')
   t.notMatch(answer.body, 'hostile')
   t.notMatch(server.log.join(''), 'hostile')
   t.match(answer.body, `href="${url}">Start again`)
@@ -118,6 +120,12 @@ t.test('OAR-13 the authorization request', async t => {
   t.notOk(searchParams.has('resource'))
 })
 
+t.test('further parameters of the provider go along', async t => {
+  const server = await startServer(t, { acme: { authorizationParameters: { prompt: 'consent' } } })
+  const { url } = await server.elicit(A)
+  t.equal(authorizationUrl(await server.browser(A).press(url, '/start')).searchParams.get('prompt'), 'consent')
+})
+
 t.test('OAR-32 a configured resource indicator goes along', async t => {
   const server = await startServer(t, { acme: { resource: 'https://api.acme.example' } })
   const { url } = await server.elicit(A)
@@ -142,4 +150,15 @@ t.test('REC-12 the code is refused: 502, nothing stored, the link still works, a
   t.notMatch(server.log.join(''), code)
   t.notMatch(server.log.join(''), callback.searchParams.get('state')!)
   t.equal((await browser.get((await server.untilCallback(browser, url)).href)).statusCode, 303)
+})
+
+t.test('an answer that comes after the user has declined in another tab changes nothing', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  await browser.press(url, '/decline')
+  t.equal((await browser.get(callback.href)).statusCode, 409)
+  t.equal(server.acme.tokenRequests, 0)
+  t.equal(title(await browser.get(`${url}/done`)), 'Declined')
 })

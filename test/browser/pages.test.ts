@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { findForm, title } from '../fixtures/browser.js'
+import { advance } from '../fixtures/clock.js'
 import { A, B, startServer } from '../fixtures/server.js'
 
 t.test('BRW-01 cookies', async t => {
@@ -331,4 +332,68 @@ t.test('LOG-01 queries and ids of our addresses stay out of the log', async t =>
   const log = server.log.join('')
   t.match(log, '/connect/callback/:provider', 'requests are logged by their route')
   for (const secret of [...callback.searchParams.values(), id, 'canary']) if (secret !== server.acme.issuer) t.notMatch(log, secret)
+})
+
+t.test('each form does its own thing to its own link, and only while that may be done', async t => {
+  let allowed = true
+  const server = await startServer(t, { authorize: () => allowed })
+  const [one, two] = [await server.elicit(A), await server.elicit(A, { clientId: 'client-2' })]
+  const browser = server.browser(A)
+  const [first, second] = [await browser.get(one.url), await browser.get(two.url)]
+  const [decline, other] = [findForm(first, '/decline'), findForm(second, '/decline')]
+  t.equal((await browser.post(decline.action, other.fields)).statusCode, 403, 'the decline of another link')
+  const connections = await browser.get('/connect')
+  t.equal((await browser.post(findForm(connections, '/acme/connect').action, findForm(connections, '/other/connect').fields)).statusCode, 403)
+  allowed = false
+  const start = findForm(first, '/start')
+  const refused = await browser.post(start.action, start.fields)
+  t.equal(refused.statusCode, 403)
+  t.equal(title(refused), 'Not allowed')
+  allowed = true
+  t.equal((await server.app.inject({
+    method: 'POST',
+    url: new URL(start.action).pathname,
+    payload: new URLSearchParams(start.fields).toString(),
+    headers: {
+      host: 'attacker.example',
+      origin: 'https://attacker.example',
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-test-user': JSON.stringify(A),
+      cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    }
+  })).statusCode, 403, 'an Origin that agrees with Host, and not with baseUrl')
+  advance(t, 16 * 60_000)
+  t.equal((await browser.post(decline.action, decline.fields)).statusCode, 410)
+})
+
+t.test('a disconnect is of one provider', async t => {
+  const server = await startServer(t)
+  const browser = server.browser(A)
+  for (const key of ['acme', 'other']) {
+    const { location } = (await browser.press('/connect', `/${key}/connect`)).headers
+    await browser.get((await server.untilCallback(browser, String(location))).href)
+  }
+  const page = await browser.get('/connect')
+  t.equal((await browser.post(findForm(page, '/other/disconnect').action, findForm(page, '/acme/disconnect').fields)).statusCode, 403)
+  await browser.press('/connect', '/acme/disconnect')
+  t.equal((await browser.get('/connect')).body.match(/Connected since/g)?.length, 1)
+})
+
+t.test('hostile labels on the pages of refusals; an outage of the vault is no unreadable grant', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const page = await server.browser({ ...B, label: '<b>b</b>' }).get(url)
+  t.match(page.body, '&#60;b&#62;')
+  t.notMatch(page.body, '<b>')
+  t.notMatch((await server.browser({ ...A, label: 'canary' }).get('/connect/callback/acme')).body, 'canary')
+  t.match((await server.browser({ ...A, label: '\u202E' }).get('/connect')).body, 'Signed in as <strong>a</strong>')
+  t.intercept(server.store.vault, 'get', { value: async () => { throw new Error('down') } })
+  const broken = await server.browser(A).get('/connect')
+  t.equal(broken.statusCode, 500)
+  t.notMatch(broken.body, 'no longer be read')
+})
+
+t.test('the content security policy, to the letter', async t => {
+  const { headers } = await (await startServer(t)).browser(A).get('/connect')
+  t.match(headers['content-security-policy'], /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/)
 })

@@ -75,6 +75,8 @@ t.test('CAP-11 unknown capabilities, as with stateless serving, are no URL mode,
     undeclared.server.server.getClientCapabilities = () => undefined
     await undeclared.client.callTool({ name: 'issues' }).catch(() => {})
     t.match(lastAnswer(undeclared), expected, 'also where no completion can be sent')
+    const plain = await server.openSession({ user: A, capabilities: {} })
+    t.match(await plain.client.callTool({ name: 'issues' }), { isError: true }, 'what is known to be undeclared stays so')
   }
 })
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
+import { advance } from '../fixtures/clock.js'
 import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
 import { createAuthorizationRequest } from '../../lib/oauth/authorization-request.js'
 import { createConfigurations, type Configuration } from '../../lib/oauth/configuration.js'
@@ -75,6 +76,11 @@ t.test('metadata: the OpenID address first, RFC 8414 only where that does not ex
   await Promise.all([configurations(provider), configurations(provider)])
   await configurations(provider)
   t.strictSame(scripted.requests.splice(0), ['GET /.well-known/openid-configuration'])
+  await t.test('and again after that', async t => {
+    advance(t, 3_600_001)
+    await configurations(provider)
+    t.strictSame(scripted.requests.splice(0), ['GET /.well-known/openid-configuration'])
+  })
   scripted.answers['/.well-known/oauth-authorization-server'] = scripted.answers['/.well-known/openid-configuration']!
   delete scripted.answers['/.well-known/openid-configuration']
   await createConfigurations()(provider)

@@ -8,8 +8,8 @@ import createError from '@fastify/error'
 const CODE = 'FST_MCP_CONNECT_'
 
 /** The code without our prefix; empty for errors of others. */
-export function shortCode ({ code }: { readonly code?: unknown }): string {
-  return typeof code === 'string' && code.startsWith(CODE) ? code.slice(CODE.length) : ''
+export function shortCode (code: string): string {
+  return code.startsWith(CODE) ? code.slice(CODE.length) : ''
 }
 
 // How this server is set up
@@ -45,6 +45,8 @@ export const NotAuthorizedError = createError(`${CODE}NOT_AUTHORIZED`, 'This use
 export const NotFoundError = createError(`${CODE}NOT_FOUND`, 'There is nothing here', 404)
 export const MethodNotAllowedError = createError(`${CODE}METHOD_NOT_ALLOWED`, 'This address does not take that method', 405)
 export const HeldError = createError(`${CODE}HELD`, 'Another tab is finishing this', 409)
+export const DisconnectedError = createError(`${CODE}DISCONNECTED`,
+  'The user disconnected while this was under way, so that it was not stored; the provider may still list the grant', 409)
 export const ExpiredError = createError(`${CODE}EXPIRED`, 'This has expired', 410)
 export const ConsumedError = createError(`${CODE}CONSUMED`, 'This is finished already', 409)
 
@@ -63,6 +65,7 @@ export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}
 export const SealBrokenError = createError<[string]>(`${CODE}SEAL_BROKEN`,
   'A stored value cannot be opened: it was changed or moved, or its key (id %s) is not in the keys option; put that key back at the end of keys', 500)
 export const StoreContentionError = createError(`${CODE}STORE_CONTENTION`, 'A record kept changing while it was written; try again', 503)
+export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'The store did not answer in time', 503)
 
 /**
  * What a guarded handler ends with when it did not run. A tool's caller gets the message as an `isError` text, a

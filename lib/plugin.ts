@@ -37,7 +37,8 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const sealer = createSealer(ring)
   const elicitations = createElicitations({ state, sealer, ttlMs: settings.elicitationTtlMs, declineCoolDownMs: settings.declineCoolDownMs })
   const connections = createConnections({ vault, sealer })
-  const completion = await createCompletion(store.bus, error => log.warn({ err: error }, 'mcp-connect: other processes could not be told that an elicitation has ended'))
+  const completion = await createCompletion(store.bus, error =>
+    log.warn({ err: error }, 'mcp-connect: other processes could not be told that an elicitation has ended'))
   app.addHook('onClose', async () => {
     try {
       await completion.close()

@@ -30,3 +30,8 @@ export function principalFields ({ tenant = '', issuer, subject }: Principal): r
 export function hashPrincipal (principal: Principal): string {
   return hashFields('principal', ...principalFields(principal))
 }
+
+/** Names what a principal connects, or has connected, in keys and messages. */
+export function hashConnection (principal: Principal, provider: string): string {
+  return hashFields('connection', hashPrincipal(principal), provider)
+}

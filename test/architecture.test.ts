@@ -34,12 +34,18 @@ const lib = join(import.meta.dirname, '../lib')
 const files = readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter(file => /\.m?ts$/.test(file))
 const roomOf = (file: string): string => file.split('/')[0]!.replace(/\.m?ts$/, '')
 
+/** The files of lib that a file imports. */
+function importsOf (file: string): string[] {
+  return [...readFileSync(join(lib, file), 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(([, target = '']) =>
+    relative(lib, join(lib, dirname(file), target)).replace(/\.(m?)js$/, '.$1ts'))
+}
+
 t.test('imports between rooms go down, and no further than they need', async t => {
   const used = new Map<string, Set<string>>()
   for (const file of files) {
     const room = roomOf(file)
-    for (const [, target = ''] of readFileSync(join(lib, file), 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)) {
-      const other = roomOf(relative(lib, join(lib, dirname(file), target)).replace(/\.m?js$/, '.ts'))
+    for (const target of importsOf(file)) {
+      const other = roomOf(target)
       if (other === room) continue
       if (FLOOR.includes(other)) continue
       t.ok(ROOMS[room]?.includes(other), `${file} imports ${target}`)
@@ -49,6 +55,21 @@ t.test('imports between rooms go down, and no further than they need', async t =
   for (const [room, allowed] of Object.entries(ROOMS)) {
     t.strictSame([...used.get(room) ?? []].sort(), [...allowed].sort(), `${room} uses all that it may use`)
   }
+})
+
+t.test('nor do they go in circles, within a room either', async t => {
+  const done = new Set<string>()
+  const walk = (file: string, path: readonly string[]): void => {
+    const cycle = path.includes(file)
+    if (cycle) t.fail([...path, file].join(' > '))
+    if (cycle || done.has(file)) return
+    for (const target of importsOf(file)) {
+      t.ok(files.includes(target), `${file} imports ${target}`)
+      walk(target, [...path, file])
+    }
+    done.add(file)
+  }
+  for (const file of files) walk(file, [])
 })
 
 t.test('every file stands in a known room', async t => {

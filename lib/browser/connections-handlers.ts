@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import type { VaultEntry } from '../connections/connections.js'
+import type { Lookup } from '../connections/connections.js'
 import { isExpired } from '../connections/scopes.js'
-import { NotAuthorizedError, SealBrokenError } from '../errors.js'
+import { NotAuthorizedError } from '../errors.js'
 import type { Principal, Provider } from '../types.js'
 import type { FormView } from './forms.js'
 import { connectionsPage, type ConnectionView } from './pages/connections.js'
@@ -11,21 +11,11 @@ import { page, providerHost, requireProvider, requireVisitor, type BrowserServic
 export function connectionsHandlers (services: BrowserServices): Record<'show' | 'connect' | 'disconnect', Handler> {
   const { urls, connections, forms } = services
 
-  /** An entry that cannot be opened takes nothing else down with it, and can still be replaced or removed. */
-  async function findEntry (request: FastifyRequest, principal: Principal, key: string, { issuer }: Provider): Promise<VaultEntry | 'unreadable' | null> {
-    try {
-      return await connections.find(principal, key, issuer)
-    } catch (error) {
-      if (!(error instanceof SealBrokenError)) throw error
-      request.log.error({ code: error.code, provider: key }, `mcp-connect: ${error.message}`)
-      return 'unreadable'
-    }
-  }
-
-  function statusOf (entry: VaultEntry | 'unreadable' | null): ConnectionView['status'] {
-    if (entry === null) return { kind: 'none' }
-    if (entry === 'unreadable') return { kind: 'unreadable' }
-    return { kind: isExpired(entry.grant) ? 'expired' : 'connected', since: entry.connectedAt, scopes: entry.grant.scopes }
+  /** An entry that cannot be opened takes nothing else down with it. */
+  async function look (request: FastifyRequest, principal: Principal, key: string, { issuer }: Provider): Promise<Lookup> {
+    const found = await connections.look(principal, key, issuer)
+    if (found.kind === 'unreadable') request.log.error({ code: found.error.code, provider: key }, `mcp-connect: ${found.error.message}`)
+    return found
   }
 
   return {
@@ -33,7 +23,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const csrf = await forms.open(request, reply, principal)
       const views: ConnectionView[] = []
       for (const [key, provider] of services.providers) {
-        const status = statusOf(await findEntry(request, principal, key, provider))
+        const status = statusOf(await look(request, principal, key, provider))
         const mayConnect = await services.authorize(principal, key)
         if (!mayConnect && status.kind === 'none') continue
         const form = (step: 'connect' | 'disconnect'): FormView => ({ action: urls.provider(key, step), csrf: csrf([step, key]) })
@@ -55,10 +45,12 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const provider = requireProvider(services, key)
       await forms.check(request, principal, ['connect', key])
       if (!await services.authorize(principal, key)) throw new NotAuthorizedError()
-      const entry = await findEntry(request, principal, key, provider)
-      const granted = entry === null || entry === 'unreadable' ? [] : entry.grant.scopes
+      const found = await look(request, principal, key, provider)
+      // What was withheld before is asked for again: the user may be here to allow it.
+      const before = found.kind === 'usable' ? [...found.entry.grant.scopes, ...found.entry.grant.requestedScopes] : []
       await services.elicitations.reopen(principal, key)
-      const { id } = await services.elicitations.offer({ principal, provider: key, scopes: [...new Set([...granted, ...provider.scopes])], reasons: [] })
+      const scopes = [...new Set([...before, ...provider.scopes])]
+      const { id } = await services.elicitations.offer({ principal, provider: key, scopes, reasons: [] })
       return reply.redirect(urls.elicitation(id), 303)
     },
 
@@ -72,4 +64,10 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       return reply.redirect(urls.connections, 303)
     }
   }
+}
+
+function statusOf (found: Lookup): ConnectionView['status'] {
+  if (found.kind !== 'usable') return { kind: found.kind }
+  const { grant, connectedAt } = found.entry
+  return { kind: isExpired(grant) ? 'expired' : 'connected', since: connectedAt, scopes: grant.scopes }
 }

@@ -1,15 +1,17 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shortCode } from '../errors.js'
 import { HTML, securityHeaders } from './headers.js'
-import { outcomeOf, outcomePage } from './pages/outcome.js'
+import { outcomeOf, outcomePage, type Outcome } from './pages/outcome.js'
 import { recall } from './request-notes.js'
 import type { BrowserServices } from './services.js'
 import { findSignInUrl } from './visitors.js'
 
+/** Refusals of ours that may be an attack or a wrong configuration, or that leave something behind. */
+const WORTH_A_WARNING = ['SUBJECT_MISMATCH', 'ORIGIN_MISMATCH', 'ISS_MISMATCH', 'DISCONNECTED']
+
 /**
  * Ends a request without success. The page and the log say what the error's code stands for, and nothing of what was
- * sent. Errors of others, such as a host's
- * rate limiter's, keep their status.
+ * sent. Errors of others, such as those of a host's rate limiter, keep their status.
  */
 export function createErrorHandler (services: BrowserServices): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   const { browser, urls } = services
@@ -25,35 +27,44 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
   }
 
   /** The one clear next step. */
-  function wayOn (way: 'retry' | 'sign in' | 'connections', request: FastifyRequest): { readonly label: string, readonly url: string } {
-    const { retryUrl, visitor, returnTo = new URL(urls.connections).pathname } = recall(request)
+  function wayOn (way: Outcome['way'], request: FastifyRequest): { readonly label: string, readonly url: string } {
+    const { elicitationId, visitor, returnTo = new URL(urls.connections).pathname } = recall(request)
     if (way === 'sign in') {
       const url = signInUrl(request, returnTo)
       if (url !== null) return { label: visitor === undefined ? 'Sign in' : 'Sign in with another account', url }
     }
-    if (way === 'retry' && retryUrl !== undefined) return { label: 'Start again', url: retryUrl }
+    if (way === 'retry' && elicitationId !== undefined) return { label: 'Start again', url: urls.elicitation(elicitationId) }
+    if (way === 'look again' && elicitationId !== undefined) return { label: 'Look again', url: urls.elicitation(elicitationId, 'done') }
     return { label: 'Your connections', url: urls.connections }
   }
 
-  return (thrown, request, reply) => {
-    const error = (thrown instanceof Error ? thrown : new Error('something that is no Error was thrown')) as FastifyError
-    const code = shortCode(error)
-    const refusal = code !== '' || error.code?.startsWith('FST_') === true
-    const status = statusOf(error)
+  /** @param code of ours or of Fastify, whose messages repeat nothing that was sent; empty for errors of others */
+  function log (thrown: unknown, code: string, status: number, request: FastifyRequest): void {
+    const error = thrown instanceof Error ? thrown : new Error('something that is no Error was thrown')      // and it may hold anything
     const provider = (request.params as { provider?: string } | undefined)?.provider
-    const about = { code: error.code, route: request.routeOptions.url, ...services.providers.has(provider ?? '') && { provider } }
-    if (!refusal) request.log.error({ err: error }, 'mcp-connect: failed')
-    else if (status >= 500) request.log.error(about, `mcp-connect: ${error.message}`)
-    else if (['SUBJECT_MISMATCH', 'ORIGIN_MISMATCH', 'ISS_MISMATCH'].includes(code)) request.log.warn(about, `mcp-connect: ${error.message}`)
+    const about = { ...code !== '' && { code }, route: request.routeOptions.url, ...services.providers.has(provider ?? '') && { provider } }
+    if (code === '') {
+      if (status >= 500) request.log.error({ err: error }, 'mcp-connect: failed')
+      else request.log.warn({ ...about, status, reason: error.message }, 'mcp-connect: refused by this application')
+    } else if (status >= 500) request.log.error(about, `mcp-connect: ${error.message}`)
+    else if (WORTH_A_WARNING.includes(shortCode(code))) request.log.warn(about, `mcp-connect: ${error.message}`)
     else request.log.info(about, 'mcp-connect: refused')
+  }
 
-    const outcome = outcomeOf(code, status)
-    const account = recall(request).visitor?.label
+  return (thrown, request, reply) => {
+    // Hosts throw what they like, plain objects for example.
+    const { code: given, statusCode } = Object(thrown) as { readonly code?: unknown, readonly statusCode?: unknown }
+    const code = typeof given === 'string' && given.startsWith('FST_') ? given : ''
+    const status = isErrorStatus(statusCode) ? statusCode : 500
+    log(thrown, code, status, request)
+
+    const outcome = outcomeOf(shortCode(code), status)
+    const account = shortCode(code) === 'SUBJECT_MISMATCH' ? recall(request).visitor?.label : undefined
     // Fastify takes the content type back before it calls an error handler; and when a hook of the host refuses, ours has not run yet.
-    return reply.code(status).headers(headers).type(HTML).send(outcomePage(outcome, wayOn(outcome.way, request), code === 'SUBJECT_MISMATCH' ? account : undefined))
+    return reply.code(status).headers(headers).type(HTML).send(outcomePage(outcome, wayOn(outcome.way, request), account))
   }
 }
 
-function statusOf ({ statusCode }: FastifyError): number {
-  return Number.isInteger(statusCode) && statusCode! >= 400 && statusCode! <= 599 ? statusCode! : 500
+function isErrorStatus (status: unknown): status is number {
+  return Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599
 }

@@ -17,6 +17,7 @@ export function createFlowCookies (cookies: Cookies): FlowCookies {
   const nameOf = (state: string): string => PREFIX + hashFields('flow cookie name', state).slice(0, 16)
   return {
     write (request, reply, state, value) {
+      // What looks otherwise is not ours, and may have a name that cannot be written.
       const old = cookies.names(request, PREFIX).filter(name => /^[0-9a-f]{16}$/.test(name.slice(PREFIX.length)))
       for (const name of old.slice(0, Math.max(0, old.length - MAX_FLOW_COOKIES + 1))) cookies.write(reply, name, '', 0)
       cookies.write(reply, nameOf(state), value, FLOW_TTL_MS / 1000)

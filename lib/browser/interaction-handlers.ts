@@ -1,44 +1,45 @@
 import type { FastifyRequest } from 'fastify'
-import { elicitationHash, isHeldByOther, type Elicitation } from '../elicitation/elicitations.js'
+import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
-import { ConsumedError, HeldError } from '../errors.js'
+import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
-import { randomToken } from '../random.js'
+import { RANDOM_TOKEN, randomToken } from '../random.js'
 import type { Provider } from '../types.js'
-import { assertAuthorized, assertOwn, assertPending } from './ownership.js'
+import { assertAuthorized, assertOwn, assertPending, assertWon } from './ownership.js'
 import { completedPage, declinedPage, interactionPage, leavingPage } from './pages/interaction.js'
 import { remember } from './request-notes.js'
 import { page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
 import type { Visitor } from './visitors.js'
 
+interface Own {
+  readonly id: string
+  readonly hash: string
+  readonly elicitation: Elicitation
+  readonly provider: Provider
+}
+
 /** The handlers of one elicitation's addresses. */
 export function interactionHandlers (services: BrowserServices): Record<'show' | 'start' | 'decline' | 'done', Handler> {
   const { urls, elicitations, forms } = services
 
-  interface Own {
-    readonly id: string
-    readonly hash: string
-    readonly elicitation: Elicitation
-    readonly provider: Provider
-  }
-
   /** The elicitation in the path, once it is sure that it is the visitor's own. */
   async function findOwn (request: FastifyRequest, visitor: Visitor): Promise<Own> {
-    const { id } = request.params as { id: string }
+    const id = idOf(request)
     const hash = elicitationHash(id)
     const elicitation = await elicitations.find(hash)
     assertOwn(elicitation, visitor)
-    remember(request, { retryUrl: urls.elicitation(id) })
+    remember(request, { elicitationId: id })
     return { id, hash, elicitation, provider: requireProvider(services, elicitation.provider) }
   }
 
   /** What a form does. Scopes and reasons that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
-  const startAction = ({ hash, elicitation }: Own): readonly string[] => ['start', hash, ...elicitation.scopes, ...elicitation.reasons.map(reason => `reason ${reason}`)]
+  const startAction = ({ hash, elicitation: { scopes, reasons } }: Own): readonly string[] =>
+    ['start', hash, ...scopes, ...reasons.map(reason => `reason ${reason}`)]
   const declineAction = ({ hash }: Own): readonly string[] => ['decline', hash]
 
   return {
     /** Reads, and moves nothing: robots that follow links do no harm. */
-    show: page(services, id => urls.elicitation(id), async (visitor, request, reply) => {
+    show: page(services, request => urls.elicitation(idOf(request)), async (visitor, request, reply) => {
       const own = await findOwn(request, visitor)
       const { id, elicitation, provider } = own
       assertPending(elicitation)
@@ -71,7 +72,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const redirectUri = urls.redirectUri(elicitation.provider)
       const { url, ...secrets } = await createAuthorizationRequest(await services.configuration(provider), provider, { redirectUri, scopes, state })
       const { issuer, clientId } = provider
-      await services.flows.start(state, {
+      await services.flows.start(state, visitor.principal, {
         elicitationId: id, provider: elicitation.provider, issuer, clientId, redirectUri, scopes, cookieHash: hashFlowCookie(cookie), ...secrets
       })
       services.flowCookies.write(request, reply, state, cookie)
@@ -83,13 +84,12 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const own = await findOwn(request, visitor)
       await forms.check(request, visitor.principal, declineAction(own))
       assertPending(own.elicitation)
-      if (isHeldByOther(own.elicitation, null)) throw new HeldError()
-      if (!await elicitations.end(own.hash, 'declined', null)) throw new ConsumedError()
+      assertWon(await elicitations.end(own.hash, 'declined', null))
       services.completion.announce({ elicitation: own.hash })
       return reply.redirect(urls.elicitation(own.id, 'done'), 303)
     },
 
-    done: page(services, id => urls.elicitation(id, 'done'), async (visitor, request, reply) => {
+    done: page(services, request => urls.elicitation(idOf(request), 'done'), async (visitor, request, reply) => {
       const { id, elicitation, provider } = await findOwn(request, visitor)
       const names = { provider: provider.name, server: services.name, account: visitor.label, connections: urls.connections }
       if (elicitation.status === 'completed') return reply.send(completedPage(names))
@@ -97,4 +97,11 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       return reply.redirect(urls.elicitation(id), 303)
     })
   }
+}
+
+/** @throws FST_MCP_CONNECT_NOT_FOUND for what cannot be an id */
+function idOf (request: FastifyRequest): string {
+  const { id } = request.params as { id: string }
+  if (!RANDOM_TOKEN.test(id)) throw new NotFoundError()
+  return id
 }

@@ -1,5 +1,5 @@
-import { type Elicitation, isPending } from '../elicitation/elicitations.js'
-import { ConsumedError, ExpiredError, NotAuthorizedError, NotFoundError, SubjectMismatchError } from '../errors.js'
+import { type Elicitation, isPending, type Turn } from '../elicitation/elicitations.js'
+import { ConsumedError, ExpiredError, HeldError, NotAuthorizedError, NotFoundError, SubjectMismatchError } from '../errors.js'
 import { differingMembers } from '../principal.js'
 import type { BrowserServices } from './services.js'
 import type { Visitor } from './visitors.js'
@@ -19,6 +19,12 @@ export function assertOwn (elicitation: Elicitation | null, { principal }: Visit
 export function assertPending (elicitation: Elicitation): void {
   if (elicitation.status !== 'pending') throw new ConsumedError()
   if (!isPending(elicitation)) throw new ExpiredError()
+}
+
+/** @throws FST_MCP_CONNECT_CONSUMED, FST_MCP_CONNECT_HELD */
+export function assertWon (turn: Turn): void {
+  if (turn === 'held') throw new HeldError()
+  if (turn === 'over') throw new ConsumedError()
 }
 
 /** @throws FST_MCP_CONNECT_NOT_AUTHORIZED */

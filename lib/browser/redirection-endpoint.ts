@@ -1,40 +1,56 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { connectionHash } from '../elicitation/completion.js'
 import { elicitationHash, type Outcome } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
-  ConsumedError, ContextMismatchError, ExpiredError, FlowCookieMissingError, HeldError, NotAuthorizedError, ProviderRefusedError, SealBrokenError, StateInvalidError
+  ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError, ProviderRefusedError,
+  StateInvalidError
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
 import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
 import { exchangeCode } from '../oauth/token-request.js'
+import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
-import { assertOwn } from './ownership.js'
+import { assertOwn, assertWon } from './ownership.js'
 import { remember } from './request-notes.js'
 import { requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
+
+/** An authorization response that came back to its own user and browser. */
+interface Attempt {
+  readonly provider: Provider
+  readonly configuration: Configuration
+  readonly principal: Principal
+  readonly state: string
+  readonly flow: Flow
+  /** The redirection endpoint with the query of the response. */
+  readonly url: URL
+  /** Hash of the elicitation, which this attempt alone may end. */
+  readonly elicitation: string
+  readonly holder: string
+}
 
 /**
  * The redirection endpoint of one provider (RFC 6749 section 3.1.2). Whatever fails before the flow is claimed leaves
  * everything as it was, so that nobody can burn somebody else's link, and no code is sent to the provider before that.
  */
 export function redirectionEndpoint (services: BrowserServices): Handler {
-  const { urls, elicitations, flows } = services
+  const { urls, elicitations, flows, connections, completion } = services
 
   /** The flow that this response belongs to, once it is sure that it came back to its own user and browser. */
-  async function findOwnFlow (request: FastifyRequest, reply: FastifyReply, key: string, state: string): Promise<{ flow: Flow, principal: Principal }> {
+  async function findOwnFlow (request: FastifyRequest, reply: FastifyReply, state: string, key: string, { issuer, clientId }: Provider):
+  Promise<{ flow: Flow, principal: Principal }> {
     const flow = await flows.find(state)
     if (flow === null) throw new StateInvalidError()
-    const { issuer, clientId } = requireProvider(services, key)
     const sameContext = flow.provider === key && flow.issuer === issuer && flow.clientId === clientId && flow.redirectUri === urls.redirectUri(key)
     if (!sameContext) throw new ContextMismatchError()
     const visitor = await requireVisitor(services, request, reply)
     const elicitation = await elicitations.find(elicitationHash(flow.elicitationId))
     assertOwn(elicitation, visitor)
-    remember(request, { retryUrl: urls.elicitation(flow.elicitationId) })
+    remember(request, { elicitationId: flow.elicitationId })
     // Before the cookie, which a finished flow has no more: the owner's second click is no attack.
-    if (flow.status !== 'started' || elicitation.status !== 'pending' || await flows.isRevoked(flow, visitor.principal)) throw new ConsumedError()
+    if (flow.status !== 'started' || elicitation.status !== 'pending') throw new ConsumedError()
+    await assertNotRevoked(flow, visitor.principal)
     const cookie = services.flowCookies.read(request, state)
     if (cookie === undefined || !matchesFlowCookie(flow, cookie)) throw new FlowCookieMissingError()
     // The link was good when the button was pressed; from then on the flow's own time counts.
@@ -42,67 +58,76 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     return { flow, principal: visitor.principal }
   }
 
-  async function end ({ elicitationId }: Flow, holder: string, outcome: Outcome): Promise<void> {
-    const hash = elicitationHash(elicitationId)
-    if (!await elicitations.end(hash, outcome, holder)) throw new ConsumedError()
-    services.completion.announce({ elicitation: hash })
+  async function assertNotRevoked (flow: Flow, principal: Principal): Promise<void> {
+    if (await flows.isRevoked(flow, principal)) throw new DisconnectedError()
   }
 
-  /** Scopes that were asked for before: what was withheld once is not asked for in turns with something else. */
-  async function findPrevious (principal: Principal, key: string, issuer: string): Promise<readonly string[]> {
-    try {
-      return (await services.connections.find(principal, key, issuer))?.grant.requestedScopes ?? []
-    } catch (error) {
-      if (error instanceof SealBrokenError) return []
-      throw error
-    }
+  async function end ({ elicitation, holder }: Attempt, outcome: Outcome): Promise<void> {
+    assertWon(await elicitations.end(elicitation, outcome, holder))
+    completion.announce({ elicitation })
   }
 
-  /** Does what the provider said. The flow is spent, and nobody else is at this elicitation. */
-  async function finish (request: FastifyRequest, provider: Provider, configuration: Configuration, response: AuthorizationResponse,
-    { flow, principal, state, holder }: { flow: Flow, principal: Principal, state: string, holder: string }): Promise<void> {
-    if (!await services.authorize(principal, flow.provider)) {
-      await end(flow, holder, 'failed')
-      throw new NotAuthorizedError()
-    }
-    if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
-    if (response.kind === 'denied') return await end(flow, holder, 'declined')
-
+  /** Redeems the code, and keeps what it gives. */
+  async function connect (attempt: Attempt): Promise<void> {
+    const { provider, configuration, principal, state, flow, url, elicitation, holder } = attempt
+    // The user has said yes, whatever becomes of it: an earlier no is void.
     await elicitations.reopen(principal, flow.provider)
-    const previous = await findPrevious(principal, flow.provider, provider.issuer)
-    const { search } = new URL(request.url, urls.origin)
     const grant = await exchangeCode(configuration, provider, {
-      response: new URL(urls.redirectUri(flow.provider) + search),
+      response: url,
       state,
       codeVerifier: flow.codeVerifier,
       scopes: flow.scopes,
       ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
-    if (await flows.isRevoked(flow, principal)) throw new ConsumedError()
     // Were it somebody else's by now, that one's answer would count, and not this grant.
-    if (!await elicitations.hold(elicitationHash(flow.elicitationId), holder)) throw new ConsumedError()
-    await services.connections.save(principal, flow.provider, provider.issuer, { ...grant, requestedScopes: [...new Set([...previous, ...grant.requestedScopes])] })
-    // Whoever else waits for this connection, by a link of another client, need not wait any longer.
-    services.completion.announce({ connection: connectionHash(principal, flow.provider) })
-    await end(flow, holder, 'completed')
+    assertWon(await elicitations.hold(elicitation, holder))
+    await assertNotRevoked(flow, principal)
+    const saved = await connections.save(principal, flow.provider, provider.issuer, grant)
+    try {
+      // Once more: a disconnect revokes first and removes then, so that one of the two sees the other.
+      await assertNotRevoked(flow, principal)
+    } catch (error) {
+      await connections.remove(principal, flow.provider, saved)
+      throw error
+    }
+    const at = await elicitations.retire(principal, flow.provider)
+    try {
+      await end(attempt, 'completed')
+    } finally {
+      // Whoever else waits for this connection, by a link of another client, need not wait any longer.
+      completion.announce({ connection: hashConnection(principal, flow.provider), at })
+    }
+  }
+
+  /** Does what the provider said. The flow is spent, and nobody else is at this elicitation. */
+  async function finish (attempt: Attempt, response: AuthorizationResponse): Promise<void> {
+    const { provider, principal, flow } = attempt
+    if (!await services.authorize(principal, flow.provider)) {
+      await end(attempt, 'failed')
+      throw new NotAuthorizedError()
+    }
+    if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
+    if (response.kind === 'denied') return await end(attempt, 'declined')
+    await connect(attempt)
   }
 
   return async (request, reply) => {
     const { provider: key } = request.params as { provider: string }
     const provider = requireProvider(services, key)
     const state = readState(request.query)
-    const { flow, principal } = await findOwnFlow(request, reply, key, state)
+    const { flow, principal } = await findOwnFlow(request, reply, state, key, provider)
     const configuration = await services.configuration(provider)
     const response = readAuthorizationResponse(configuration, provider, request.query)
 
-    const hash = elicitationHash(flow.elicitationId)
-    const holder = randomToken()
+    const url = new URL(flow.redirectUri + new URL(request.url, urls.origin).search)
+    const elicitation = elicitationHash(flow.elicitationId)
+    const attempt = { provider, configuration, principal, state, flow, url, elicitation, holder: randomToken() }
     try {
-      if (!await elicitations.hold(hash, holder)) throw new HeldError()
+      assertWon(await elicitations.hold(elicitation, attempt.holder))
       if (!await flows.claim(state)) throw new ConsumedError()
-      await finish(request, provider, configuration, response, { flow, principal, state, holder })
+      await finish(attempt, response)
     } catch (error) {
-      await elicitations.release(hash, holder).catch(() => {})     // if it cannot be released now, the hold runs out
+      await elicitations.release(elicitation, attempt.holder).catch(() => {})     // if it cannot be released now, the hold runs out
       throw error
     }
     services.flowCookies.clear(reply, state)

@@ -6,8 +6,8 @@ export interface Notes {
   readonly visitor?: Visitor
   /** The path of the page, to come back to after signing in. */
   readonly returnTo?: string
-  /** The page at which the visitor can begin again. */
-  readonly retryUrl?: string
+  /** The visitor's own elicitation, at whose page they can begin again. */
+  readonly elicitationId?: string
 }
 
 const notes = new WeakMap<FastifyRequest, Notes>()

@@ -44,13 +44,12 @@ export async function requireVisitor ({ browser }: BrowserServices, request: Fas
 
 /**
  * Makes the handler of a page; a visitor who is not signed in is taken to the host's sign-in, and back to the page.
- * @param urlOf the page's own address, made from its id: what was requested may be spelled in ways that lead elsewhere
+ * @param urlOf the page's own address: what was requested may be spelled in ways that lead elsewhere
  */
-export function page (services: BrowserServices, urlOf: (id: string) => string, show: (visitor: Visitor, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>): Handler {
-  const { browser } = services
+export function page ({ browser }: BrowserServices, urlOf: (request: FastifyRequest) => string,
+  show: (visitor: Visitor, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>): Handler {
   return async (request, reply) => {
-    const { id = '' } = request.params as { id?: string }
-    const returnTo = new URL(urlOf(/^[\w-]{43}$/.test(id) ? id : 'unknown')).pathname
+    const returnTo = new URL(urlOf(request)).pathname
     const visitor = await findVisitor(browser, request, reply)
     if (visitor !== null) {
       remember(request, { visitor, returnTo })

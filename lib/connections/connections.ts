@@ -1,7 +1,8 @@
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
+import { SealBrokenError } from '../errors.js'
 import { hashPrincipal, principalFields } from '../principal.js'
-import type { Grant, Principal, TokenVault } from '../types.js'
+import type { Grant, Principal, Revision, Stored, TokenVault } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
 
 /** What the vault holds for one principal at one provider. */
@@ -13,17 +14,33 @@ export interface VaultEntry {
   readonly connectedAt: number
 }
 
+/**
+ * What a look into the vault finds. An entry can be `unreadable`, and it can be of another issuer than the one that is
+ * configured: then it is no connection to this provider (`foreign`). Both can be replaced and removed.
+ */
+export type Lookup =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unreadable', readonly error: Error & { readonly code: string } }
+  | { readonly kind: 'foreign' | 'usable', readonly entry: VaultEntry }
+
 /** The connections of all principals, in the vault. There is no look-up without a principal. */
 export interface Connections {
+  /** @param issuer the provider's configured issuer */
+  look (principal: Principal, provider: string, issuer: string): Promise<Lookup>
   /**
-   * @param issuer the provider's configured issuer; what another one granted is no connection to this provider
-   * @throws FST_MCP_CONNECT_SEAL_BROKEN when there is an entry that cannot be opened; `save` and `remove` still work
+   * @param issuer the provider's configured issuer
+   * @returns `null` when there is no entry of this issuer
+   * @throws FST_MCP_CONNECT_SEAL_BROKEN when there is an entry that cannot be opened
    */
   find (principal: Principal, provider: string, issuer: string): Promise<VaultEntry | null>
-  /** Stores a new grant in place of what is there. */
-  save (principal: Principal, provider: string, issuer: string, grant: Grant): Promise<void>
-  /** Forgets the grant. @returns `false` when there was none */
-  remove (principal: Principal, provider: string): Promise<boolean>
+  /**
+   * Stores a new grant in place of what is there. It remembers what was asked for before: what was withheld once is not
+   * asked for in turns with something else.
+   * @returns the revision, for `remove`
+   */
+  save (principal: Principal, provider: string, issuer: string, grant: Grant): Promise<Revision>
+  /** Forgets the grant, whichever it is or one that was saved. @returns `false` when it was not there */
+  remove (principal: Principal, provider: string, saved?: Revision): Promise<boolean>
 }
 
 export function createConnections ({ vault, sealer }: { vault: TokenVault, sealer: Sealer }): Connections {
@@ -31,26 +48,46 @@ export function createConnections ({ vault, sealer }: { vault: TokenVault, seale
   const address = (principal: Principal, provider: string): [owner: string, name: string] =>
     [hashPrincipal(principal), hashFields('provider', provider)]
 
-  return {
-    async find (principal, provider, issuer) {
-      const stored = await vault.get(...address(principal, provider)) ?? null
-      if (stored === null) return null
+  function open (stored: Stored | null, principal: Principal, provider: string, issuer: string): Lookup {
+    if (stored === null) return { kind: 'none' }
+    try {
       const entry = JSON.parse(sealer.open(stored.value, context(principal, provider))) as VaultEntry
-      return entry.issuer === issuer ? entry : null
+      return { kind: entry.issuer === issuer ? 'usable' : 'foreign', entry }
+    } catch (error) {
+      if (error instanceof SealBrokenError) return { kind: 'unreadable', error }
+      throw error
+    }
+  }
+
+  async function look (principal: Principal, provider: string, issuer: string): Promise<Lookup> {
+    return open(await vault.get(...address(principal, provider)) ?? null, principal, provider, issuer)
+  }
+
+  return {
+    look,
+
+    async find (principal, provider, issuer) {
+      const found = await look(principal, provider, issuer)
+      if (found.kind === 'unreadable') throw found.error
+      return found.kind === 'usable' ? found.entry : null
     },
 
     async save (principal, provider, issuer, grant) {
-      const entry: VaultEntry = { grant, issuer, connectedAt: Date.now() }
-      const sealed = sealer.seal(JSON.stringify(entry), context(principal, provider))
       const [owner, name] = address(principal, provider)
-      await untilWon(async () => {
+      return await untilWon(async () => {
         const stored = await vault.get(owner, name) ?? null
+        const previous = open(stored, principal, provider, issuer)
+        const requestedBefore = previous.kind === 'usable' ? previous.entry.grant.requestedScopes : []
+        const requestedScopes = [...new Set([...requestedBefore, ...grant.requestedScopes])]
+        const entry: VaultEntry = { grant: { ...grant, requestedScopes }, issuer, connectedAt: Date.now() }
+        const sealed = sealer.seal(JSON.stringify(entry), context(principal, provider))
         return await vault.put(owner, name, sealed, stored?.revision ?? null) ?? LOST
       })
     },
 
-    async remove (principal, provider) {
+    async remove (principal, provider, saved) {
       const [owner, name] = address(principal, provider)
+      if (saved !== undefined) return await vault.delete(owner, name, saved)
       return await untilWon(async () => {
         const stored = await vault.get(owner, name) ?? null
         if (stored === null) return false

@@ -8,7 +8,7 @@ export function missingScopes (grant: Grant, wanted: readonly string[]): readonl
   return wanted.filter(scope => !grant.scopes.includes(scope) && !NEVER_MISSING.includes(scope))
 }
 
-/** Whether scopes are missing that the last authorization asked for: asking again would not change the answer. */
+/** Whether all scopes that are missing have been asked for since the user connected: asking again would not change the answer. */
 export function isWithheld (grant: Grant, wanted: readonly string[]): boolean {
   const missing = missingScopes(grant, wanted)
   return missing.length > 0 && missing.every(scope => grant.requestedScopes.includes(scope))

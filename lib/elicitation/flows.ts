@@ -1,9 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
-import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
 import type { Principal, StateStore } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
-import { connectionHash } from './completion.js'
+import { after, createInstants } from './instants.js'
 import { createRecords } from './records.js'
 
 /** One browser attempt at an interaction. */
@@ -20,11 +19,13 @@ export interface Flow {
   readonly cookieHash: string
   readonly status: 'started' | 'claimed'
   /** Epoch milliseconds. */
+  readonly startedAt: number
+  /** Epoch milliseconds. */
   readonly expiresAt: number
 }
 
 export interface Flows {
-  start (state: string, flow: Omit<Flow, 'status' | 'expiresAt'>): Promise<void>
+  start (state: string, principal: Principal, flow: Omit<Flow, 'status' | 'startedAt' | 'expiresAt'>): Promise<void>
   find (state: string): Promise<Flow | null>
   /** Spends the flow. Of all that try, one gets `true`, and that one alone may send the token request. */
   claim (state: string): Promise<boolean>
@@ -48,11 +49,12 @@ export function matchesFlowCookie (flow: Flow, cookie: string): boolean {
 
 export function createFlows ({ state: store, sealer }: { state: StateStore, sealer: Sealer }): Flows {
   const records = createRecords<Flow>('flow', store, sealer)
-  const revocations = createRecords<{ readonly at: number }>('flow-revocation', store, sealer)
+  const revocations = createInstants('flow-revocation', { state: store, sealer }, FLOW_TTL_MS + AFTERLIFE_MS)
   const keyOf = (state: string): string => hashFields('state', state)
   return {
-    async start (state, flow) {
-      const record: Flow = { ...flow, status: 'started', expiresAt: Date.now() + FLOW_TTL_MS }
+    async start (state, principal, flow) {
+      const startedAt = after(await revocations.last(principal, flow.provider))
+      const record: Flow = { ...flow, status: 'started', startedAt, expiresAt: Date.now() + FLOW_TTL_MS }
       await records.put(keyOf(state), record, null, FLOW_TTL_MS + AFTERLIFE_MS)
     },
 
@@ -61,16 +63,11 @@ export function createFlows ({ state: store, sealer }: { state: StateStore, seal
     },
 
     async revoke (principal, provider) {
-      const key = connectionHash(principal, provider)
-      await untilWon(async () => {
-        const found = await revocations.get(key)
-        return await revocations.put(key, { at: Date.now() }, found?.revision ?? null, FLOW_TTL_MS) ?? LOST
-      })
+      await revocations.record(principal, provider)
     },
 
-    async isRevoked ({ provider, expiresAt }, principal) {
-      const found = await revocations.get(connectionHash(principal, provider))
-      return found !== null && expiresAt - FLOW_TTL_MS <= found.record.at
+    async isRevoked ({ provider, startedAt }, principal) {
+      return startedAt <= await revocations.last(principal, provider)
     },
 
     async claim (state) {

@@ -2,10 +2,10 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createConnection } from '../connections/connection.js'
 import type { Connections, VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
-import { connectionHash, type Completion, type Notify } from '../elicitation/completion.js'
+import type { Completion, Notify } from '../elicitation/completion.js'
 import { elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, StoreContentionError } from '../errors.js'
-import { parsePrincipal } from '../principal.js'
+import { hashConnection, parsePrincipal } from '../principal.js'
 import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
 import type { Requirement } from './requirements.js'
 import * as texts from './texts.js'
@@ -68,25 +68,27 @@ export function createDecide (services: GuardServices): Decide {
     reasons: reason === undefined ? [] : [reason]
   })
 
-  /** Hands out one link for each missing provider. @returns `null` when one of them has ended in that moment */
+  /** Hands out one link for each missing provider. @returns `null` when nobody need wait for one of them any longer */
   async function elicit (principal: Principal, call: GuardedCall, missing: readonly Needed[]): Promise<UrlElicitation[] | null> {
-    const handed = await Promise.all(missing.map(async needed => ({ needed, link: await elicitations.request(call.client, wantedOf(principal, needed)) })))
+    const handed = await Promise.all(missing.map(async needed =>
+      ({ needed, link: await elicitations.request(call.client, wantedOf(principal, needed)) })))
     const refused = handed.filter(({ link }) => link === null)
     if (refused.length > 0) throw new NotRunError(texts.declined(refused.map(({ needed }) => needed), connectionsUrl))
     const elicited = await Promise.all(handed.map(async ({ needed, link }) => {
       const { id } = link!
-      return await watch(call, link!, connectionHash(principal, needed.key)) ? { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) } : null
+      if (!await watch(call, link!, hashConnection(principal, needed.key))) return null
+      return { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) }
     }))
     return elicited.every(elicitation => elicitation !== null) ? elicited : null
   }
 
-  /** Has the MCP session told when the elicitation ends. @returns `false` when it has ended already: nobody would be told */
+  /** Has the MCP session told when the wait is over. @returns `false` when it is over already: nobody would be told */
   async function watch (call: GuardedCall, link: Link, connection: string): Promise<boolean> {
     const { id } = link
     const notify = call.createNotify(id)
     if (notify === null) return true
     const forget = completion.watch(link, connection, call.mcpSession, notify)
-    if ((await elicitations.find(elicitationHash(id)))?.status === 'pending') return true
+    if (await elicitations.isLive(elicitationHash(id))) return true
     forget()
     return false
   }

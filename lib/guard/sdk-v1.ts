@@ -49,26 +49,29 @@ export function createSdkV1Guard ({ server: mcpServer, copies, providers, decide
 function describeCall (server: SdkServer, context: Context | undefined): GuardedCall {
   const { clientId, extra } = context?.authInfo ?? {}
   const name = server.getClientVersion()?.name
+  // A server may be connected to another client later; this session is the one of this transport.
+  const transport = server.transport ?? server
   return {
     claims: isObject(extra) ? extra : undefined,
     client: { id: typeof clientId === 'string' ? clientId : '', ...typeof name === 'string' && { name: plainText(name, 60) } },
     urlMode: urlMode(server.getClientCapabilities()),
-    // A server may be connected to another client later; this session is the one of this transport.
-    mcpSession: server.transport ?? server,
-    createNotify: elicitationId => createNotify(server, elicitationId)
+    mcpSession: transport,
+    createNotify: elicitationId => createNotify(server, transport, elicitationId)
   }
 }
 
-function createNotify (server: SdkServer, elicitationId: string): Notify | null {
+function createNotify (server: SdkServer, transport: object, elicitationId: string): Notify | null {
   try {
     server.createElicitationCompletionNotifier(elicitationId)
   } catch {
     return null                                   // it throws at once without the capability
   }
-  const [serverRef, transportRef] = [new WeakRef(server), new WeakRef(server.transport ?? server)]
+  const serverRef = new WeakRef(server)
+  const transportRef = new WeakRef(transport)
   return async () => {
     const live = serverRef.deref()
-    if (live !== undefined && (live.transport ?? live) === transportRef.deref()) await live.createElicitationCompletionNotifier(elicitationId)()
+    if (live === undefined || (live.transport ?? live) !== transportRef.deref()) return
+    await live.createElicitationCompletionNotifier(elicitationId)()
   }
 }
 

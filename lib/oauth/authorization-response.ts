@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { IssuerMismatchError, ResponseInvalidError, StateInvalidError } from '../errors.js'
+import { RANDOM_TOKEN } from '../random.js'
 import type { Provider } from '../types.js'
 import type { Configuration } from './configuration.js'
 import { describeProvider, knownCode } from './failure.js'
@@ -12,7 +13,7 @@ export type AuthorizationResponse =
   | { readonly kind: 'error', readonly reason: string }
 
 // A repeated parameter is a list here, and no string (RFC 6749 section 3.1).
-const stateSchema = z.object({ state: z.string().regex(/^[\w-]{43}$/) })
+const stateSchema = z.object({ state: z.string().regex(RANDOM_TOKEN) })
 const schema = z.object({
   iss: z.string().max(2048).optional(),
   error: z.string().max(256).optional(),

@@ -29,7 +29,8 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
       expectedState: exchange.state,
       ...exchange.nonce !== undefined && { expectedNonce: exchange.nonce, idTokenExpected: true }
     }, provider.resource === undefined ? {} : { resource: provider.resource })
-    if (![tokens.access_token, tokens.refresh_token ?? 'none'].every(isToken)) throw new ExchangeFailedError(describeProvider(provider), 'a token holds characters that no token may hold')
+    const readable = [tokens.access_token, tokens.refresh_token].every(token => token === undefined || isToken(token))
+    if (!readable) throw new ExchangeFailedError(describeProvider(provider), 'a token holds characters that no token may hold')
     if (tokens.token_type !== 'bearer') throw new ExchangeFailedError(describeProvider(provider), 'the token type is not Bearer')
     return {
       accessToken: tokens.access_token,
@@ -44,7 +45,10 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
   }
 }
 
-/** VSCHAR (RFC 6749 appendix A.12). Anything else would end up in the error message of whoever makes a header of it. */
+/**
+ * VSCHAR (RFC 6749 appendix A.12) without the space, which no bearer header can carry (RFC 6750 section 2.1). Anything
+ * else would end up in the error message of whoever makes a header of it.
+ */
 function isToken (token: string): boolean {
   return /^[\x21-\x7E]+$/.test(token)
 }

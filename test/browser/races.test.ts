@@ -35,7 +35,9 @@ t.test('a decline in another tab while the answer is being processed: told that 
   const { reached, open } = gate(t, server)
   const answer = browser.get(callback.href)
   await reached
-  t.equal(title(await browser.post(decline.action, decline.fields)), 'This is being finished')
+  const held = await browser.post(decline.action, decline.fields)
+  t.equal(title(held), 'This is being finished')
+  t.match(held.body, `href="${url}/done">Look again`)
   open()
   t.equal((await answer).statusCode, 303)
   t.equal(title(await browser.get(`${url}/done`)), 'Acme is connected')
@@ -210,6 +212,14 @@ t.test('T06 A26-01 a provider that was configured anew between start and callbac
     t.equal(after.acme.tokenRequests + before.acme.tokenRequests, 0)
   }
   t.equal((await browser.get(callback.href)).statusCode, 303)
+
+  const moved = await startServer(t, { store, keys })
+  const user = moved.browser(A)
+  t.match((await user.get('/connect')).body, /this server has changed where it asks for access.*Disconnect Acme/s)
+  const location = String((await user.press('/connect', '/acme/connect')).headers.location)
+  t.match((await user.get(location)).body, 'issues:read')
+  await user.press('/connect', '/acme/disconnect')
+  t.equal(await moved.vaultRows(), '[]', 'the old grant can be deleted')
 })
 
 t.test('what was disconnected does not come back by a flow that was under way', async t => {
@@ -222,9 +232,62 @@ t.test('what was disconnected does not come back by a flow that was under way', 
   const disconnect = findForm(await browser.get('/connect'), '/acme/disconnect')
   const { tokenRequests } = server.acme
   await browser.post(disconnect.action, disconnect.fields)
-  for (const callback of [early, late]) t.equal((await browser.get(callback.href)).statusCode, 409)
+  for (const callback of [early, late]) t.equal(title(await browser.get(callback.href)), 'You have disconnected this')
   t.equal(server.acme.tokenRequests, tokenRequests, 'no token request')
   t.equal(await server.vaultRows(), '[]')
-  advance(t, 5)
   t.equal((await browser.get((await server.untilCallback(browser, again)).href)).statusCode, 303, 'a new one works')
+})
+
+t.test('a disconnect in the moment in which the grant is stored', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  await browser.get((await server.untilCallback(browser, url)).href)
+  const again = String((await browser.press('/connect', '/acme/connect')).headers.location)
+  const callback = await server.untilCallback(browser, again)
+  const { reached, open } = gate(t, server)
+  const answer = browser.get(callback.href)
+  await reached
+  await browser.press('/connect', '/acme/disconnect')
+  open()
+  t.equal(title(await answer), 'You have disconnected this')
+  t.equal(await server.vaultRows(), '[]')
+  t.match(server.log.join(''), /"level":40.*DISCONNECTED/, 'the operator can tell that the provider may still list the grant')
+  await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })
+})
+
+t.test('a disconnect while the provider takes its time: what was connected since is kept', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const slow = await server.untilCallback(browser, url)
+  let answerComes = (): void => {}
+  let asked = (): void => {}
+  const wait = new Promise<void>(resolve => { answerComes = resolve })
+  const sent = new Promise<void>(resolve => { asked = resolve })
+  const { fetch } = globalThis
+  let first = true
+  t.intercept(globalThis, 'fetch', {
+    value: async (...args: Parameters<typeof fetch>) => {
+      const response = await fetch(...args)
+      if (!first || args[1]?.method !== 'POST') return response
+      first = false
+      asked()
+      await wait
+      return response
+    }
+  })
+  const answer = browser.get(slow.href)
+  await sent
+  const { action, fields } = findForm(await browser.get('/connect'), '/acme/connect')
+  const location = String((await browser.post(action, fields)).headers.location)
+  await browser.get((await server.untilCallback(browser, location)).href)
+  await browser.press('/connect', '/acme/disconnect')
+  const anew = String((await browser.press('/connect', '/acme/connect')).headers.location)
+  t.equal((await browser.get((await server.untilCallback(browser, anew)).href)).statusCode, 303)
+  const rows = await server.vaultRows()
+  answerComes()
+  t.equal(title(await answer), 'You have disconnected this')
+  t.equal(await server.vaultRows(), rows)
+  t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
 })

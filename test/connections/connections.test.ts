@@ -73,6 +73,28 @@ t.test('T06 what another issuer granted is no connection, and is replaced by the
   const connections = createConnections({ vault: memoryStore().vault, sealer })
   await connections.save(a, 'acme', 'https://old.example', grant('old'))
   t.equal(await connections.find(a, 'acme', ISSUER), null)
+  t.match(await connections.look(a, 'acme', ISSUER), { kind: 'foreign' }, 'but the user can see it')
   await connections.save(a, 'acme', ISSUER, grant('new'))
   t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'new')
+})
+
+t.test('grants that are saved at once: what was asked for by either is remembered, for this issuer', async t => {
+  const connections = createConnections({ vault: memoryStore().vault, sealer })
+  const asked = async (): Promise<readonly string[] | undefined> => (await connections.find(a, 'acme', ISSUER))?.grant.requestedScopes
+  await connections.save(a, 'acme', 'https://old.example', { ...grant('old'), requestedScopes: ['old'] })
+  await Promise.all(['x', 'y', 'x'].map(scope => connections.save(a, 'acme', ISSUER, { ...grant(scope), requestedScopes: [scope] })))
+  t.strictSame([...await asked() ?? []].sort(), ['x', 'y'])
+  await connections.remove(a, 'acme')
+  await connections.save(a, 'acme', ISSUER, { ...grant('z'), requestedScopes: ['z'] })
+  t.strictSame(await asked(), ['z'], 'a disconnect forgets')
+})
+
+t.test('one grant can be taken back, and no later one in its place', async t => {
+  const connections = createConnections({ vault: memoryStore().vault, sealer })
+  const first = await connections.save(a, 'acme', ISSUER, grant('first'))
+  const second = await connections.save(a, 'acme', ISSUER, grant('second'))
+  t.equal(await connections.remove(a, 'acme', first), false)
+  t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'second')
+  t.equal(await connections.remove(a, 'acme', second), true)
+  t.strictSame(await connections.look(a, 'acme', ISSUER), { kind: 'none' })
 })

@@ -7,13 +7,14 @@ import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer } from '../../lib/vault/sealer.js'
 
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
-const flow: Omit<Flow, 'status' | 'expiresAt'> = {
+const principal = { issuer: 'i', subject: 's' }
+const flow: Omit<Flow, 'status' | 'startedAt' | 'expiresAt'> = {
   elicitationId: 'canary-id', provider: 'acme', issuer: 'i', clientId: 'c', redirectUri: 'r', scopes: [], codeVerifier: 'canary-verifier', cookieHash: hashFlowCookie('canary-cookie')
 }
 
 t.test('a flow is claimed once, of however many', async t => {
   const flows = createFlows({ state: memoryStore().state, sealer })
-  await flows.start('canary-state', flow)
+  await flows.start('canary-state', principal, flow)
   const claims = await Promise.all(Array.from({ length: 50 }, () => flows.claim('canary-state')))
   t.equal(claims.filter(Boolean).length, 1)
   t.equal(await flows.claim('canary-state'), false, 'nor later')
@@ -24,7 +25,7 @@ t.test('a flow is claimed once, of however many', async t => {
 
 t.test('the flow cookie is kept as a hash, and compared whole', async t => {
   const flows = createFlows({ state: memoryStore().state, sealer })
-  await flows.start('state', flow)
+  await flows.start('state', principal, flow)
   const found = (await flows.find('state'))!
   t.notMatch(JSON.stringify(found), 'canary-cookie')
   t.equal(matchesFlowCookie(found, 'canary-cookie'), true)
@@ -35,11 +36,31 @@ t.test('what is stored is sealed to its own place', async t => {
   const rows = new Map<string, string>()
   const { state } = memoryStore()
   const spied = { ...state, put: async (...args: Parameters<typeof state.put>) => { rows.set(args[0], args[1]); return await state.put(...args) } }
-  await createFlows({ state: spied, sealer }).start('canary-state', flow)
+  await createFlows({ state: spied, sealer }).start('canary-state', principal, flow)
   const [[key, value]] = [...rows] as [[string, string]]
   t.notMatch(key + value, 'canary')
   await state.put('flow:elsewhere', value, null)
   await state.put(`other:${key.slice('flow:'.length)}`, value, null)
   await t.rejects(createRecords('flow', state, sealer).get('elsewhere'), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
   await t.rejects(createRecords('other', state, sealer).get(key.slice('flow:'.length)), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
+})
+
+t.test('a disconnect ends the flows of one user at one provider that were started before it, and no later one', async t => {
+  const flows = createFlows({ state: memoryStore().state, sealer })
+  const find = async (state: string): Promise<Flow> => (await flows.find(state))!
+  await flows.start('before', principal, flow)
+  t.equal(await flows.isRevoked(await find('before'), principal), false)
+  await flows.revoke(principal, 'other')
+  await flows.revoke({ ...principal, subject: 't' }, 'acme')
+  t.equal(await flows.isRevoked(await find('before'), principal), false)
+
+  const { now } = Date
+  t.intercept(Date, 'now', { value: () => now() + 5000, configurable: true })       // a process whose clock is ahead
+  await flows.revoke(principal, 'acme')
+  t.intercept(Date, 'now', { value: now, configurable: true })
+  t.equal(await flows.isRevoked(await find('before'), principal), true)
+  await flows.start('after', principal, flow)
+  t.equal(await flows.isRevoked(await find('after'), principal), false)
+  await flows.revoke(principal, 'acme')
+  t.equal(await flows.isRevoked(await find('after'), principal), true, 'the next one is later than that, whatever the clock says')
 })

@@ -162,6 +162,29 @@ t.test('CAP-14 a server that was connected to another client meanwhile: that one
   t.strictSame([...second.completed, ...first.session.completed], [])
 })
 
+t.test('CAP-14 a server that is connected to another client while a call is being decided', async t => {
+  const server = await startServer(t)
+  const { server: mcpServer, client } = await server.openSession({ user: A })
+  const { put } = server.store.state
+  let second: McpSession | undefined
+  t.intercept(server.store.state, 'put', {
+    value: async (...args: Parameters<typeof put>) => {
+      if (second === undefined) {
+        await client.close()
+        second = await openMcpSession(mcpServer, { user: B, clientId: 'client-2' })
+      }
+      return await put(...args)
+    }
+  })
+  await client.callTool({ name: 'issues' }).catch(() => {})
+  t.teardown(() => second?.close())
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  t.equal((await browser.get((await server.untilCallback(browser, url)).href)).statusCode, 303)
+  await second!.client.ping()
+  t.strictSame(second!.completed, [])
+})
+
 t.test('connecting on the connections page tells the sessions that wait', async t => {
   const server = await startServer(t)
   const { id, session } = await server.elicit(A)

@@ -213,3 +213,30 @@ t.test('two tools whose scopes are both withheld do not take turns in asking', a
     for (const { client } of sessions) t.match(await client.callTool({ name: 'tool' }), { isError: true, content: [{ text: /did not grant all/ }] })
   }
 })
+
+t.test('a connection that was made with fewer scopes: whoever waits for more is told, and asked by a new link', async t => {
+  const server = await startServer(t)
+  const reader = await server.elicit(A)
+  const writer = await server.elicit(A, { clientId: 'client-2', scopes: ['issues:write'] })
+  await connect(server, reader.url)
+  await writer.session.client.ping()
+  t.strictSame(writer.session.completed, [writer.id])
+  const anew = (await rejection(writer.session.client.callTool({ name: 'issues' }))).elicitations[0]
+  t.not(anew.elicitationId, writer.id, 'clients take the same link again for a failure')
+  t.equal((await server.browser(A).get(writer.url)).statusCode, 200, 'the old one still works')
+  await connect(server, anew.url)
+  await writer.session.client.ping()
+  t.strictSame(writer.session.completed, [writer.id, anew.elicitationId])
+  t.match(await writer.session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+})
+
+t.test('what was withheld can be allowed on the connections page, however much later', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A, { scopes: ['issues:admin'] })
+  await connect(server, url)
+  t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /did not grant all/ }] })
+  advance(t, 900_000)
+  const browser = server.browser(A)
+  const { location } = (await browser.press('/connect', '/acme/connect')).headers
+  t.match((await browser.get(String(location))).body, 'issues:admin')
+})

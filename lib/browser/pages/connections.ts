@@ -7,8 +7,7 @@ export interface ConnectionView {
   readonly name: string
   readonly host: string
   readonly status:
-    | { readonly kind: 'none' }
-    | { readonly kind: 'unreadable' }
+    | { readonly kind: 'none' | 'unreadable' | 'foreign' }
     | { readonly kind: 'connected' | 'expired', readonly since: number, readonly scopes: readonly string[] }
   /** `null` when the user may not connect. */
   readonly connect: FormView | null
@@ -39,10 +38,17 @@ function connectionSection ({ key, name, host, status, connect, disconnect }: Co
 }
 
 function statusText (status: ConnectionView['status']): string {
-  if (status.kind === 'none') return 'Not connected.'
-  if (status.kind === 'unreadable') return 'Connected, but what is stored can no longer be read. Connect it again.'
-  const date = new Date(status.since).toISOString().slice(0, 10)
-  const permissions = status.scopes.length === 0 ? '' : html`, with !${scopeList(status.scopes)}`
-  const since = html`Connected since <time datetime="${date}">${date}</time>!${permissions}`
-  return status.kind === 'expired' ? `${since}, but the access has expired. Connect it again.` : `${since}.`
+  switch (status.kind) {
+    case 'none': return 'Not connected.'
+    case 'unreadable': return 'Connected, but what is stored can no longer be read. Connect it again.'
+    case 'foreign': return 'Connected, but this server has changed where it asks for access since. Connect it again.'
+    case 'connected': return `${since(status)}.`
+    case 'expired': return `${since(status)}, but the access has expired. Connect it again.`
+  }
+}
+
+function since ({ since, scopes }: { readonly since: number, readonly scopes: readonly string[] }): string {
+  const date = new Date(since).toISOString().slice(0, 10)
+  const permissions = scopes.length === 0 ? '' : html`, with !${scopeList(scopes)}`
+  return html`Connected since <time datetime="${date}">${date}</time>!${permissions}`
 }

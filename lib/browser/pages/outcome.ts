@@ -5,7 +5,7 @@ import { layout } from './layout.js'
 export interface Outcome {
   readonly title: string
   readonly text: string
-  readonly way: 'retry' | 'sign in' | 'connections'
+  readonly way: 'retry' | 'look again' | 'sign in' | 'connections'
 }
 
 /** By error code. What a request or a provider sent stands in none of them. */
@@ -22,7 +22,8 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   METHOD_NOT_ALLOWED: { title: 'Nothing here', text: 'This address cannot be opened that way.', way: 'connections' },
   EXPIRED: { title: 'This link has expired', text: 'It was valid for a short time only. Ask again in your client, or connect on your connections page.', way: 'connections' },
   CONSUMED: { title: 'This is finished', text: 'This link has been used already. Your connections page shows the current state.', way: 'connections' },
-  HELD: { title: 'This is being finished', text: 'Another tab of yours is finishing this. Wait half a minute, then look again.', way: 'retry' },
+  HELD: { title: 'This is being finished', text: 'Another tab of yours is finishing this. Wait half a minute, then look again.', way: 'look again' },
+  DISCONNECTED: { title: 'You have disconnected this', text: 'You disconnected it while this was under way, so it was not connected. The provider may still list this server in your settings there. Start again if you want it after all.', way: 'retry' },
   STATE_INVALID: { title: 'This could not be matched', text: 'The answer belongs to nothing that was started here, or it is too old. Nothing was connected. Start again.', way: 'connections' },
   CONTEXT_MISMATCH: { title: 'This could not be matched', text: 'The answer belongs to another provider. Nothing was connected. Start again.', way: 'connections' },
   ISS_MISMATCH: { title: 'This could not be matched', text: 'The answer did not come from the provider that you were sent to. Nothing was connected. Start again.', way: 'retry' },
@@ -33,9 +34,14 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   PROVIDER_MISCONFIGURED: { title: 'This provider is not set up correctly here', text: 'Only the operator of this server can fix that. Tell them; the log says what is wrong.', way: 'connections' }
 }
 
+/** Fastify's refusals, and those of the host application, such as its rate limiter's. */
 const BY_STATUS: Readonly<Record<number, Outcome>> = {
+  401: { title: 'Sign in first', text: 'Sign in to this server in this browser, then start again.', way: 'sign in' },
+  403: { title: 'Not allowed', text: 'This server does not let you in here. Ask its operator.', way: 'connections' },
   413: { title: 'Too large', text: 'What was sent is larger than this page takes.', way: 'retry' },
-  415: { title: 'This form is not one of ours', text: 'Nothing was changed. Open the page again.', way: 'retry' }
+  415: { title: 'This form is not one of ours', text: 'Nothing was changed. Open the page again.', way: 'retry' },
+  429: { title: 'Too many requests', text: 'Wait a moment, then open the page again.', way: 'retry' },
+  503: { title: 'Not available at the moment', text: 'Try again in a few minutes.', way: 'retry' }
 }
 
 const FAILURE: Outcome = { title: 'Something went wrong', text: 'This server made a mistake. Its operator can find the reason in the log. Try again in a few minutes.', way: 'retry' }

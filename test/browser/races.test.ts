@@ -26,6 +26,27 @@ function gate (t: Test, { store }: TestServer): { reached: Promise<void>, open (
   return { reached, open }
 }
 
+/** Keeps back the first answer of the token endpoint until it is let go. */
+function slowTokenAnswer (t: Test): { sent: Promise<void>, arrive (): void } {
+  let arrive = (): void => {}
+  let tell = (): void => {}
+  const wait = new Promise<void>(resolve => { arrive = resolve })
+  const sent = new Promise<void>(resolve => { tell = resolve })
+  const { fetch } = globalThis
+  let first = true
+  t.intercept(globalThis, 'fetch', {
+    value: async (...args: Parameters<typeof fetch>) => {
+      const response = await fetch(...args)
+      if (!first || args[1]?.method !== 'POST') return response
+      first = false
+      tell()
+      await wait
+      return response
+    }
+  })
+  return { sent, arrive }
+}
+
 t.test('a decline in another tab while the answer is being processed: told that it is finished, and it is', async t => {
   const server = await startServer(t)
   const { url } = await server.elicit(A)
@@ -204,11 +225,13 @@ t.test('T06 A26-01 a provider that was configured anew between start and callbac
   const { url } = await before.elicit(A)
   const browser = before.browser(A)
   const callback = await before.untilCallback(browser, url)
-  for (const acme of [{}, { issuer: before.acme.issuer, clientId: 'another' }]) {
-    const after = await startServer(t, { store, keys, acme })
+  const { issuer, clientId } = before.acme
+  for (const change of [{}, { acme: { clientId } }, { acme: { issuer, clientId: 'another' } }, { acme: { issuer, clientId }, baseUrl: 'https://moved.example.com' }]) {
+    const after = await startServer(t, { store, keys, ...change })
     const same = after.browser(A)
     for (const [name, value] of browser.cookies) same.cookies.set(name, value)
     t.equal((await same.get(callback.href)).statusCode, 400)
+    t.match(after.log.join(''), 'CONTEXT_MISMATCH', 'found by what the flow remembers: a provider that names no iss is refused too')
     t.equal(after.acme.tokenRequests + before.acme.tokenRequests, 0)
   }
   t.equal((await browser.get(callback.href)).statusCode, 303)
@@ -256,27 +279,28 @@ t.test('a disconnect in the moment in which the grant is stored', async t => {
   await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })
 })
 
+t.test('a flow that took longer than its hold does not replace what was connected meanwhile', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const [slow, quick] = [await server.untilCallback(browser, url), await server.untilCallback(browser, url)]
+  const { sent, arrive } = slowTokenAnswer(t)
+  const answer = browser.get(slow.href)
+  await sent
+  advance(t, 31_000)
+  t.equal((await browser.get(quick.href)).statusCode, 303)
+  const rows = await server.vaultRows()
+  arrive()
+  t.equal(title(await answer), 'This is finished')
+  t.equal(await server.vaultRows(), rows)
+})
+
 t.test('a disconnect while the provider takes its time: what was connected since is kept', async t => {
   const server = await startServer(t)
   const { url, session } = await server.elicit(A)
   const browser = server.browser(A)
   const slow = await server.untilCallback(browser, url)
-  let answerComes = (): void => {}
-  let asked = (): void => {}
-  const wait = new Promise<void>(resolve => { answerComes = resolve })
-  const sent = new Promise<void>(resolve => { asked = resolve })
-  const { fetch } = globalThis
-  let first = true
-  t.intercept(globalThis, 'fetch', {
-    value: async (...args: Parameters<typeof fetch>) => {
-      const response = await fetch(...args)
-      if (!first || args[1]?.method !== 'POST') return response
-      first = false
-      asked()
-      await wait
-      return response
-    }
-  })
+  const { sent, arrive } = slowTokenAnswer(t)
   const answer = browser.get(slow.href)
   await sent
   const { action, fields } = findForm(await browser.get('/connect'), '/acme/connect')
@@ -286,7 +310,7 @@ t.test('a disconnect while the provider takes its time: what was connected since
   const anew = String((await browser.press('/connect', '/acme/connect')).headers.location)
   t.equal((await browser.get((await server.untilCallback(browser, anew)).href)).statusCode, 303)
   const rows = await server.vaultRows()
-  answerComes()
+  arrive()
   t.equal(title(await answer), 'You have disconnected this')
   t.equal(await server.vaultRows(), rows)
   t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })

@@ -34,7 +34,7 @@ export const SignInUrlInvalidError = createError(`${CODE}SIGN_IN_URL_INVALID`,
 // Who is in front of the browser
 export const SignInRequiredError = createError(`${CODE}SIGN_IN_REQUIRED`, 'Nobody is signed in in this browser', 401)
 export const SubjectMismatchError = createError<[string]>(`${CODE}SUBJECT_MISMATCH`,
-  'The user in the browser and the one who asked differ in: %s. If they are the same person, principal(claims) and browser.identify(request) must agree', 403)
+  'The user in the browser and the one who asked differ in: %s. If they are the same person, principal(claims) and browser.identify(request) must agree, character by character', 403)
 export const FlowCookieMissingError = createError(`${CODE}FLOW_COOKIE_MISSING`, 'This was started in another browser', 403)
 export const CookieInvalidError = createError(`${CODE}COOKIE_INVALID`, 'The browser sent one cookie twice', 400)
 export const CsrfFailedError = createError(`${CODE}CSRF_FAILED`, 'The form is not from a page of this server, or it has expired or changed', 403)
@@ -64,6 +64,7 @@ export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}
 // What is stored
 export const SealBrokenError = createError<[string]>(`${CODE}SEAL_BROKEN`,
   'A stored value cannot be opened: it was changed or moved, or its key (id %s) is not in the keys option; put that key back at the end of keys', 500)
+export const AdapterInvalidError = createError<[string, string]>(`${CODE}ADAPTER_INVALID`, '%s of the given store or vault must return %s', 500)
 export const StoreContentionError = createError(`${CODE}STORE_CONTENTION`, 'A record kept changing while it was written; try again', 503)
 export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'The store did not answer in time', 503)
 

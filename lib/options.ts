@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OptionsError } from './errors.js'
 import { isSecure } from './loopback.js'
 import { defineProvider } from './providers/define-provider.js'
-import { displayText, unknownKeys } from './schemas.js'
+import { displayText, objectErrors } from './schemas.js'
 import type { BrowserIdentity, Claims, McpConnectOptions, Provider, ProviderDefinition, Store, TokenVault } from './types.js'
 import { parseSecret } from './vault/secret.js'
 
@@ -22,12 +22,12 @@ const COOL_DOWN = `must be milliseconds, from 0 to ${DAY_MS} (a day)`
 
 const baseUrl = z.string(BASE_URL).refine(URL.canParse, BASE_URL)
   .transform(value => new URL(value))
-  .refine(url => isSecure(url, true), 'must be https: (http: is for localhost and 127.0.0.1 only)')
+  .refine(url => isSecure(url, true), 'must start with https:// (http:// is for localhost and 127.0.0.1 only)')
   .refine(({ username, password, search, hash }) => username + password + search + hash === '',
     'must not have a user, a password, a query or a fragment')
 
 const key = z.string('is missing: is its environment variable set? Make one with: openssl rand -base64 32').transform((value, context) => {
-  const secret = parseSecret(value)
+  const secret = parseSecret(value.trim())
   if (typeof secret !== 'string') return secret
   context.addIssue(secret)
   return z.NEVER
@@ -51,7 +51,7 @@ const shape = {
   name: displayText(100).optional(),
   store: z.custom<Store>(isStore, 'must be a store: memoryStore(), or an object { vault, state, bus, close }'),
   vault: z.custom<TokenVault>(isVault, 'must be a vault: an object { get, put, delete, list }').optional(),
-  keys: z.tuple([key], key, KEYS),
+  keys: z.array(key, KEYS).min(1, KEYS).transform(keys => keys as [Buffer, ...Buffer[]]),
   principal: functionSchema<Settings['principal']>('must be a function from claims to { issuer, subject, tenant? }')
     .default(() => (claims: Claims) => ({ issuer: claims['iss'], subject: claims['sub'] })),
   browser: z.custom<BrowserIdentity>(isBrowserIdentity,
@@ -62,7 +62,7 @@ const shape = {
   elicitationTtlMs: z.int(TTL).min(MINUTE_MS, TTL).max(DAY_MS, TTL).default(15 * MINUTE_MS),
   declineCoolDownMs: z.int(COOL_DOWN).min(0, COOL_DOWN).max(DAY_MS, COOL_DOWN).default(5 * MINUTE_MS)
 }
-const schema = z.strictObject(shape, { error: unknownKeys(Object.keys(shape)) })
+const schema = z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })
 
 /**
  * Checks the options and fills in the defaults.

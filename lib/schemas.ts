@@ -11,7 +11,11 @@ export function displayText (maxLength: number): z.ZodString {
 export const scopeSchema = z.string('must be one scope').regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/,
   'must be one scope: printable ASCII without spaces or quotes (RFC 6749 section 3.3)')
 
-/** Says what is unknown, and what is known. */
-export function unknownKeys (known: readonly string[]): (issue: { readonly code?: string, readonly keys?: readonly string[] }) => string | undefined {
-  return ({ code, keys = [] }) => code === 'unrecognized_keys' ? `unknown: ${keys.join(', ')}; known are: ${known.join(', ')}` : undefined
+export const scopesSchema = z.array(scopeSchema, "must be a list of scopes, such as ['repo']")
+
+/** What is wrong with an object as such: it is none, or it has members that are unknown. */
+export function objectErrors (known: readonly string[]): (issue: { readonly code?: string, readonly keys?: readonly string[] }) => string {
+  return ({ code, keys = [] }) => code === 'unrecognized_keys'
+    ? `unknown: ${keys.join(', ')}; known are: ${known.join(', ')}`
+    : `must be an object of: ${known.join(', ')}`
 }

@@ -174,7 +174,7 @@ export interface McpConnectOptions {
   readonly store: Store
   /** A vault of your own instead of the store's. @default store.vault */
   readonly vault?: TokenVault
-  /** Encryption keys, the newest first, each 32 random bytes in base64 or hexadecimal. */
+  /** Encryption keys, the newest first, each 32 random bytes or more in base64 or hexadecimal. */
   readonly keys: readonly string[]
   /** Turns the verified claims of an access token into a principal. @default claims => ({ issuer: claims.iss, subject: claims.sub }) */
   readonly principal?: (claims: Claims) => Readonly<Record<'issuer' | 'subject', unknown> & { tenant?: unknown }>

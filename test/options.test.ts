@@ -33,7 +33,7 @@ t.test('good options, in their shortest form and in their longest', async t => {
     prefix: '/my/connections',
     name: 'Example',
     vault: memoryStore().vault,
-    keys: [randomBytes(32).toString('base64'), randomBytes(40).toString('base64url'), randomBytes(32).toString('hex')],
+    keys: [`${randomBytes(32).toString('base64')}\n`, randomBytes(40).toString('base64url'), randomBytes(32).toString('hex')],
     principal: () => ({ issuer: 'x', subject: 'y' }),
     authorize: () => true,
     whenCapabilityUnknown: 'elicit',
@@ -46,8 +46,9 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['an unknown key', { baseURL: 'https://x.example' }, '', /unknown: baseURL; known are: baseUrl, prefix/],
   ['no base URL', { baseUrl: undefined }, 'baseUrl', /must be the public base URL/],
   ['a relative base URL', { baseUrl: '/mcp' }, 'baseUrl', /such as https:/],
-  ['BRW-18 http off loopback', { baseUrl: 'http://mcp.example.com' }, 'baseUrl', /must be https/],
-  ['BRW-18 a host that only looks like loopback', { baseUrl: 'http://localhost.example.com' }, 'baseUrl', /must be https/],
+  ['BRW-18 http off loopback', { baseUrl: 'http://mcp.example.com' }, 'baseUrl', /must start with https/],
+  ['a base URL without a scheme', { baseUrl: 'localhost:3000' }, 'baseUrl', /must start with https:\/\/ \(http:\/\//],
+  ['BRW-18 a host that only looks like loopback', { baseUrl: 'http://localhost.example.com' }, 'baseUrl', /must start with https/],
   ['a base URL with a query', { baseUrl: 'https://mcp.example.com/?x' }, 'baseUrl', /must not have/],
   ['a base URL with a user', { baseUrl: 'https://user@mcp.example.com' }, 'baseUrl', /must not have/],
   ['a base URL with a fragment', { baseUrl: 'https://mcp.example.com/#x' }, 'baseUrl', /must not have/],
@@ -60,7 +61,7 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['a store with a part missing', { store: { ...memoryStore(), bus: {} } }, 'store', /memoryStore\(\)/],
   ['a vault with a method missing', { vault: { get () {}, put () {}, delete () {} } }, 'vault', /get, put, delete, list/],
   ['a key that is not set', { keys: [undefined] }, 'keys\\[0\\]', /environment variable/],
-  ['no keys', { keys: [] }, 'keys', /openssl rand -base64 32/],
+  ['no keys', { keys: [] }, 'keys', /must be a list of keys.*openssl rand -base64 32/],
   ['keys that are none', { keys: 'secret' }, 'keys', /openssl rand -base64 32/],
   ['VLT-12 a short key', { keys: [randomBytes(16).toString('base64')] }, 'keys\\[0\\]', /is 16; make one with/],
   ['VLT-12 a key of zeros', { keys: [Buffer.alloc(32).toString('base64')] }, 'keys\\[0\\]', /does not look random/],
@@ -105,6 +106,11 @@ t.test('provider definitions', async t => {
     [{ issuer: 'http://localhost:1' }, 'issuer', /allowLoopbackHttp/],
     [{ issuer: 'https://user:password@acme.example' }, 'issuer', /without user/],
     [{ endpoints: { authorization: 'https://acme.example/a', token: 'http://acme.example/t' } }, 'endpoints.token', /https/],
+    [{ scopes: 'a' }, 'scopes', /list of scopes, such as/],
+    [{ clientAuthentication: 'private_key_jwt' }, 'clientAuthentication', /"client_secret_basic" or/],
+    [{ scopeSeparator: ';' }, 'scopeSeparator', /must be/],
+    [{ endpoints: 'https://acme.example' }, 'endpoints', /object of: authorization, token/],
+    [{ authorizationParameters: { x: 1 } }, 'authorizationParameters.x', /must be a string/],
     [{ scopes: ['a b'] }, 'scopes\\[0\\]', /one scope/],
     [{ clientSecret: '' }, 'clientSecret', /leave the key out/],
     [{ clientSecret: undefined }, 'clientSecret', /environment variable.*leave the key out/],
@@ -121,6 +127,10 @@ t.test('provider definitions', async t => {
     t.throws(() => defineProvider({ ...definition, ...change } as never), { code: 'FST_MCP_CONNECT_OPTIONS', message: mend })
     if (path !== '') t.throws(() => defineProvider({ ...definition, ...change } as never), { message: new RegExp(`→ at ${path}`) })
   }
+})
+
+t.test('a definition that is none', async t => {
+  t.throws(() => defineProvider(undefined as never), { code: 'FST_MCP_CONNECT_OPTIONS', message: /must be an object of: name, issuer/ })
 })
 
 t.test('github: pinned endpoints, the issuer that GitHub names in its responses, comma-joined scopes', async t => {

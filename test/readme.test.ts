@@ -48,6 +48,7 @@ t.test('the first example and the endpoint do what they say', async t => {
   })).status
   t.equal(await status('bad'), 401)
   t.equal(await status('good-a'), 400, 'no session without initialize')
+  t.equal(await status('good-a', { 'mcp-session-id': 'gone' }), 404, 'a client then opens a new one')
   t.equal(await status('good-b', { 'mcp-session-id': own.sessionId! }), 404, 'a session is its owner\'s')
   await own.terminateSession()
   await client.close()

@@ -14,12 +14,16 @@ export function addEndpoint (app: FastifyInstance, createServer: () => McpServer
     url: '/mcp',
     exposeHeadRoute: false,
     async handler (request, reply) {
-      const auth = await verify(request.headers.authorization?.replace(/^Bearer /i, '') ?? '').catch(() => null)
+      const auth = await verify(request.headers.authorization?.replace(/^Bearer /i, '') ?? '').catch(error => {
+        request.log.info({ err: error }, 'access token refused')
+        return null
+      })
       if (auth === null) return reply.code(401).header('www-authenticate', 'Bearer').send()
       const owner = JSON.stringify([auth.extra?.iss, auth.extra?.sub, auth.clientId])
 
-      let session = sessions.get(String(request.headers['mcp-session-id']))
-      if (session !== undefined && session.owner !== owner) return reply.code(404).send()
+      const sessionId = request.headers['mcp-session-id']
+      let session = sessions.get(String(sessionId))
+      if (sessionId !== undefined && session?.owner !== owner) return reply.code(404).send() // the client then starts anew
       if (session === undefined) {
         if (!isInitializeRequest(request.body)) return reply.code(400).send()
         const transport = new StreamableHTTPServerTransport({

@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { missingScopes } from '../connections/scopes.js'
 import { elicitationHash, type Outcome } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
@@ -28,6 +29,7 @@ interface Attempt {
   /** Hash of the elicitation, which this attempt alone may end. */
   readonly elicitation: string
   readonly holder: string
+  readonly log: FastifyBaseLogger
 }
 
 /**
@@ -69,7 +71,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
 
   /** Redeems the code, and keeps what it gives. */
   async function connect (attempt: Attempt): Promise<void> {
-    const { provider, configuration, principal, state, flow, url, elicitation, holder } = attempt
+    const { provider, configuration, principal, state, flow, url, elicitation, holder, log } = attempt
     // The user has said yes, whatever becomes of it: an earlier no is void.
     await elicitations.reopen(principal, flow.provider)
     const grant = await exchangeCode(configuration, provider, {
@@ -90,6 +92,8 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       await connections.remove(principal, flow.provider, saved)
       throw error
     }
+    const missing = missingScopes(grant, flow.scopes)
+    if (missing.length > 0) log.warn({ provider: flow.provider, missing }, 'mcp-connect: less was granted than was asked for; if this provider separates scopes otherwise, set its scopeSeparator')
     const at = await elicitations.retire(principal, flow.provider)
     try {
       await end(attempt, 'completed')
@@ -121,7 +125,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
 
     const url = new URL(flow.redirectUri + new URL(request.url, urls.origin).search)
     const elicitation = elicitationHash(flow.elicitationId)
-    const attempt = { provider, configuration, principal, state, flow, url, elicitation, holder: randomToken() }
+    const attempt = { provider, configuration, principal, state, flow, url, elicitation, holder: randomToken(), log: request.log }
     try {
       assertWon(await elicitations.hold(elicitation, attempt.holder))
       if (!await flows.claim(state)) throw new ConsumedError()

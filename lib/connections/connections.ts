@@ -1,3 +1,4 @@
+import { readDeleted, readRevision, readStored } from '../adapter-results.js'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
 import { SealBrokenError } from '../errors.js'
@@ -28,12 +29,6 @@ export interface Connections {
   /** @param issuer the provider's configured issuer */
   look (principal: Principal, provider: string, issuer: string): Promise<Lookup>
   /**
-   * @param issuer the provider's configured issuer
-   * @returns `null` when there is no entry of this issuer
-   * @throws FST_MCP_CONNECT_SEAL_BROKEN when there is an entry that cannot be opened
-   */
-  find (principal: Principal, provider: string, issuer: string): Promise<VaultEntry | null>
-  /**
    * Stores a new grant in place of what is there. It remembers what was asked for before: what was withheld once is not
    * asked for in turns with something else.
    * @returns the revision, for `remove`
@@ -59,39 +54,33 @@ export function createConnections ({ vault, sealer }: { vault: TokenVault, seale
     }
   }
 
-  async function look (principal: Principal, provider: string, issuer: string): Promise<Lookup> {
-    return open(await vault.get(...address(principal, provider)) ?? null, principal, provider, issuer)
-  }
-
   return {
-    look,
-
-    async find (principal, provider, issuer) {
-      const found = await look(principal, provider, issuer)
-      if (found.kind === 'unreadable') throw found.error
-      return found.kind === 'usable' ? found.entry : null
+    async look (principal, provider, issuer) {
+      return open(readStored('vault.get', await vault.get(...address(principal, provider))), principal, provider, issuer)
     },
 
     async save (principal, provider, issuer, grant) {
       const [owner, name] = address(principal, provider)
       return await untilWon(async () => {
-        const stored = await vault.get(owner, name) ?? null
+        const stored = readStored('vault.get', await vault.get(owner, name))
         const previous = open(stored, principal, provider, issuer)
         const requestedBefore = previous.kind === 'usable' ? previous.entry.grant.requestedScopes : []
         const requestedScopes = [...new Set([...requestedBefore, ...grant.requestedScopes])]
         const entry: VaultEntry = { grant: { ...grant, requestedScopes }, issuer, connectedAt: Date.now() }
         const sealed = sealer.seal(JSON.stringify(entry), context(principal, provider))
-        return await vault.put(owner, name, sealed, stored?.revision ?? null) ?? LOST
+        return readRevision('vault.put', await vault.put(owner, name, sealed, stored?.revision ?? null)) ?? LOST
       })
     },
 
     async remove (principal, provider, saved) {
       const [owner, name] = address(principal, provider)
-      if (saved !== undefined) return await vault.delete(owner, name, saved)
+      const removeRevision = async (revision: Revision): Promise<boolean> =>
+        readDeleted('vault.delete', await vault.delete(owner, name, revision))
+      if (saved !== undefined) return await removeRevision(saved)
       return await untilWon(async () => {
-        const stored = await vault.get(owner, name) ?? null
+        const stored = readStored('vault.get', await vault.get(owner, name))
         if (stored === null) return false
-        return await vault.delete(owner, name, stored.revision) || LOST
+        return await removeRevision(stored.revision) || LOST
       })
     }
   }

@@ -43,8 +43,8 @@ export interface GuardServices extends Pick<Required<McpConnectOptions>, 'princi
   readonly log: FastifyBaseLogger
 }
 
-/** A requirement beside what there is. */
-type Needed = Requirement & { readonly entry: VaultEntry | null }
+/** A requirement beside what there is. What is unreadable is not taken for missing: the operator may put its key back. */
+type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean }
 
 /** Decides what a guarded call comes to: run or elicit; or it ends with a {@link NotRunError}. */
 export type Decide = (requirements: readonly Requirement[], call: GuardedCall) => Promise<Decision>
@@ -59,6 +59,14 @@ export function createDecide (services: GuardServices): Decide {
       ? 'mcp-connect: a guarded handler was called without verified claims; have your bearer verification set authInfo.extra to the claims of the access token'
       : 'mcp-connect: principal(claims) gave no issuer and subject; have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option')
     throw new NotRunError(texts.NO_PRINCIPAL)
+  }
+
+  async function look (principal: Principal, requirement: Requirement): Promise<Needed> {
+    const { key, provider } = requirement
+    if (!await services.authorize(principal, key)) throw new NotRunError(texts.notAuthorized(requirement))
+    const found = await connections.look(principal, key, provider.issuer)
+    if (found.kind === 'unreadable') log.error({ code: found.error.code, provider: key }, `mcp-connect: ${found.error.message}`)
+    return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, unreadable: found.kind === 'unreadable' }
   }
 
   const wantedOf = (principal: Principal, { key, scopes, reason, entry }: Needed): Wanted => ({
@@ -101,10 +109,9 @@ export function createDecide (services: GuardServices): Decide {
 
   async function decide (requirements: readonly Requirement[], call: GuardedCall, attempts = 3): Promise<Decision> {
     const principal = identify(call)
-    const needed: Needed[] = await Promise.all(requirements.map(async requirement => {
-      if (!await services.authorize(principal, requirement.key)) throw new NotRunError(texts.notAuthorized(requirement))
-      return { ...requirement, entry: await connections.find(principal, requirement.key, requirement.provider.issuer) }
-    }))
+    const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
+    const unreadable = needed.filter(one => one.unreadable)
+    if (unreadable.length > 0) return await fallBack(principal, unreadable, texts.unreadable(unreadable, connectionsUrl))
     const usable = needed.filter(({ entry }) => entry !== null && !isExpired(entry.grant))
     const withheld = usable.filter(({ entry, scopes }) => isWithheld(entry!.grant, scopes))
     const missing = needed.filter(one => !withheld.includes(one) && (!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0))
@@ -114,7 +121,8 @@ export function createDecide (services: GuardServices): Decide {
 
     const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)
     if (withheld.length > 0) {
-      return await fallBack(principal, [...missing, ...withheld], `${message} ${texts.scopesWithheld(withheld, connectionsUrl)}`.trim())
+      const lacking = withheld.map(one => ({ ...one, scopes: missingScopes(one.entry!.grant, one.scopes) }))
+      return await fallBack(principal, [...missing, ...withheld], `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
     }
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
     if (!canElicit) return await fallBack(principal, missing, message)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GuardOptionsError, UnknownProviderError } from '../errors.js'
-import { displayText, scopeSchema, unknownKeys } from '../schemas.js'
+import { displayText, objectErrors, scopesSchema } from '../schemas.js'
 import type { Provider } from '../types.js'
 
 /** One connection that a handler needs. */
@@ -12,10 +12,10 @@ export interface Requirement {
 }
 
 const shape = {
-  scopes: z.array(scopeSchema).optional(),
+  scopes: scopesSchema.optional(),
   reason: displayText(200).refine(text => !text.includes('://'), 'must not hold a URL: clients show it as text').optional()
 }
-const optionsSchema = z.strictObject(shape, { error: unknownKeys(Object.keys(shape)) })
+const optionsSchema = z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })
 
 type Handler = (...args: any[]) => unknown
 
@@ -36,7 +36,9 @@ export function parseRequirements (providers: ReadonlyMap<string, Provider>, arg
   if (typeof options !== 'object' || options === null) throw new GuardOptionsError('the options must be an object')
   const byKey: Record<string, unknown> = single ? { [wanted]: options } : options as Record<string, unknown>
   const stray = Object.keys(byKey).find(key => !keys.includes(key))
-  if (stray !== undefined) throw new GuardOptionsError(`options for "${stray}", which is not among the required providers`)
+  if (stray !== undefined) {
+    throw new GuardOptionsError(`options for "${stray}", which is not among the required providers; with a list, options are by provider: { ${keys[0]}: { scopes: [...] } }`)
+  }
   const requirements = keys.map(key => {
     const provider = providers.get(key)
     if (provider === undefined) throw new UnknownProviderError(String(key), [...providers.keys()].join(', '))

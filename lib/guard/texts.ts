@@ -24,8 +24,14 @@ export function declined (refused: readonly Requirement[], connectionsUrl: strin
   return `The user declined to connect ${names(refused)}. Do not ask again now. A user with second thoughts can connect at ${connectionsUrl} and call this again.`
 }
 
+/** @param withheld with the scopes that are lacking */
 export function scopesWithheld (withheld: readonly Requirement[], connectionsUrl: string): string {
-  return `${names(withheld)} did not grant all the permissions that this needs. The user can connect again, and allow them, at ${connectionsUrl} and should then call this again.`
+  const scopes = [...new Set(withheld.flatMap(requirement => requirement.scopes))]
+  return `${names(withheld)} did not grant all the permissions that this needs (missing: ${list.format(scopes)}). The user can connect again, and allow them, at ${connectionsUrl} and should then call this again.`
+}
+
+export function unreadable (requirements: readonly Requirement[], connectionsUrl: string): string {
+  return `What is stored for ${names(requirements)} cannot be read at the moment. Try again later. If it stays so, the user can connect again at ${connectionsUrl} and should then call this again.`
 }
 
 export function notAuthorized ({ provider }: Requirement): string {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createConnections } from '../../lib/connections/connections.js'
+import { createConnections, type Connections, type VaultEntry } from '../../lib/connections/connections.js'
 import { memoryStore } from '../../lib/index.js'
-import type { Grant, TokenVault } from '../../lib/types.js'
+import type { Grant, Principal, TokenVault } from '../../lib/types.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer } from '../../lib/vault/sealer.js'
 
@@ -11,15 +11,20 @@ const sealer = createSealer(createKeyRing([randomBytes(32)]))
 const a = { issuer: 'https://login.example.com', subject: 'canary-a', tenant: 'T1' }
 const grant = (accessToken: string): Grant => ({ accessToken, scopes: [], requestedScopes: [] })
 
+async function find (connections: Connections, principal: Principal, provider: string): Promise<VaultEntry | null> {
+  const found = await connections.look(principal, provider, ISSUER)
+  return found.kind === 'usable' ? found.entry : null
+}
+
 t.test('no look-up finds what is another\'s', async t => {
   const { vault } = memoryStore()
   const connections = createConnections({ vault, sealer })
   await connections.save(a, 'acme', ISSUER, grant('canary-token'))
-  t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'canary-token')
+  t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'canary-token')
   for (const [principal, provider] of [
     [{ ...a, subject: 'b' }, 'acme'], [{ ...a, tenant: 'T2' }, 'acme'], [{ ...a, issuer: 'https://x.example' }, 'acme'], [a, 'other']
   ] as const) {
-    t.equal(await connections.find(principal, provider, ISSUER), null)
+    t.equal(await find(connections, principal, provider), null)
     t.equal(await connections.remove(principal, provider), false)
   }
   const { entries: [entry] } = await vault.list({ limit: 10 })
@@ -40,7 +45,7 @@ t.test('VLT-02 VLT-03 VLT-04 a row that was moved to another user, tenant or pro
       if (owner === from!.owner && name === from!.name) continue
       await vault.put(owner, name, stolen, (await vault.get(owner, name))!.revision)
     }
-    await t.rejects(connections.find(principal, provider, ISSUER), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
+    t.match(await connections.look(principal, provider, ISSUER), { kind: 'unreadable', error: { code: 'FST_MCP_CONNECT_SEAL_BROKEN' } })
   }
 })
 
@@ -64,23 +69,23 @@ t.test('a lost race is run again; one that is never won is an error', async t =>
 t.test('a vault in plain JavaScript may say undefined for "none"', async t => {
   const { vault } = memoryStore()
   const connections = createConnections({ vault: { ...vault, get: async (...args) => (await vault.get(...args) ?? undefined) as never }, sealer })
-  t.equal(await connections.find(a, 'acme', ISSUER), null)
+  t.equal(await find(connections, a, 'acme'), null)
   await connections.save(a, 'acme', ISSUER, grant('x'))
-  t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'x')
+  t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'x')
 })
 
 t.test('T06 what another issuer granted is no connection, and is replaced by the next', async t => {
   const connections = createConnections({ vault: memoryStore().vault, sealer })
   await connections.save(a, 'acme', 'https://old.example', grant('old'))
-  t.equal(await connections.find(a, 'acme', ISSUER), null)
+  t.equal(await find(connections, a, 'acme'), null)
   t.match(await connections.look(a, 'acme', ISSUER), { kind: 'foreign' }, 'but the user can see it')
   await connections.save(a, 'acme', ISSUER, grant('new'))
-  t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'new')
+  t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'new')
 })
 
 t.test('grants that are saved at once: what was asked for by either is remembered, for this issuer', async t => {
   const connections = createConnections({ vault: memoryStore().vault, sealer })
-  const asked = async (): Promise<readonly string[] | undefined> => (await connections.find(a, 'acme', ISSUER))?.grant.requestedScopes
+  const asked = async (): Promise<readonly string[] | undefined> => (await find(connections, a, 'acme'))?.grant.requestedScopes
   await connections.save(a, 'acme', 'https://old.example', { ...grant('old'), requestedScopes: ['old'] })
   await Promise.all(['x', 'y', 'x'].map(scope => connections.save(a, 'acme', ISSUER, { ...grant(scope), requestedScopes: [scope] })))
   t.strictSame([...await asked() ?? []].sort(), ['x', 'y'])
@@ -94,7 +99,22 @@ t.test('one grant can be taken back, and no later one in its place', async t => 
   const first = await connections.save(a, 'acme', ISSUER, grant('first'))
   const second = await connections.save(a, 'acme', ISSUER, grant('second'))
   t.equal(await connections.remove(a, 'acme', first), false)
-  t.equal((await connections.find(a, 'acme', ISSUER))?.grant.accessToken, 'second')
+  t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'second')
   t.equal(await connections.remove(a, 'acme', second), true)
   t.strictSame(await connections.look(a, 'acme', ISSUER), { kind: 'none' })
+})
+
+t.test('a vault that gives back something else says so', async t => {
+  const { vault } = memoryStore()
+  const wrong = (change: object): Connections => createConnections({ vault: { ...vault, ...change }, sealer })
+  for (const result of ['sealed', 7, {}, { value: 'x' }, { value: 1, revision: '1' }, { value: 'x', revision: 1 }]) {
+    await t.rejects(wrong({ get: async () => result }).look(a, 'acme', ISSUER), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^vault\.get .* value and revision, or null$/ })
+  }
+  for (const result of [undefined, true, 1]) {
+    await t.rejects(wrong({ put: async () => result }).save(a, 'acme', ISSUER, grant('x')), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^vault\.put .* revision/ })
+  }
+  await createConnections({ vault, sealer }).save(a, 'acme', ISSUER, grant('x'))
+  for (const result of [undefined, null, 1]) {
+    await t.rejects(wrong({ delete: async () => result }).remove(a, 'acme'), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^vault\.delete .* boolean/ })
+  }
 })

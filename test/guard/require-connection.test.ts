@@ -108,9 +108,10 @@ t.test('missing scopes: granted and missing ones are asked for, on the live reco
   for (const scope of ['issues:read', 'issues:write', 'issues:admin']) t.match(page, scope)
   await connect(server, step.url)                // Acme does not know issues:admin, and grants the others
   for (let i = 0; i < 2; i++) {
-    t.match(await admin.client.callTool({ name: 'tool' }), { isError: true, content: [{ text: /did not grant all the permissions/ }] })
+    t.match(await admin.client.callTool({ name: 'tool' }), { isError: true, content: [{ text: /did not grant all the permissions that this needs \(missing: issues:admin\)\./ }] })
   }
   t.match(await read.client.callTool({ name: 'tool' }), content('issues:read,issues:write'), 'what was granted still works')
+  t.match(server.log.join(''), /"level":40.*"provider":"acme","missing":\["issues:admin"\].*scopeSeparator/)
 })
 
 t.test('an expired grant is asked for again', async t => {
@@ -184,7 +185,11 @@ t.test('errors of the handler, of the host and of the store', async t => {
       return stored === null ? null : { ...stored, value: `${stored.value.slice(0, -2)}AA` }
     }
   })
-  t.match(await session.client.callTool({ name: 'issues' }), trouble, 'VLT-14 a broken seal is not taken for "not connected"')
+  t.match(await session.client.callTool({ name: 'issues' }), {
+    isError: true,
+    content: [{ text: 'What is stored for Acme cannot be read at the moment. Try again later. If it stays so, the user can connect again at https://mcp.example.com/connect and should then call this again.' }]
+  }, 'VLT-14 a broken seal is not taken for "not connected"')
+  t.match(server.log.join(''), 'SEAL_BROKEN')
 })
 
 t.test('a client without URL mode: the connections page asks for what the tool needs', async t => {

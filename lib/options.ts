@@ -33,7 +33,9 @@ const key = z.string('is missing: is its environment variable set? Make one with
   return z.NEVER
 })
 
-const providers = z.record(z.string(), z.custom<ProviderDefinition>(), 'must be an object of providers by key').transform((definitions, context) => {
+// Not a record of zod's: that drops a key named __proto__ without a word.
+const providers = z.custom<Record<string, ProviderDefinition>>(value => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object of providers by key').transform((definitions, context) => {
   const checked = new Map<string, Provider>()
   for (const [key, definition] of Object.entries(definitions)) {
     const refuse = (message: string): void => context.addIssue({ code: 'custom', path: [key], message })

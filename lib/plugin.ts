@@ -9,6 +9,7 @@ import { registerRoutes } from './browser/routes.js'
 import { createUrls } from './browser/urls.js'
 import { createConnections } from './connections/connections.js'
 import { createCompletion } from './elicitation/completion.js'
+import { createDeclines } from './elicitation/declines.js'
 import { createElicitations } from './elicitation/elicitations.js'
 import { createFlows } from './elicitation/flows.js'
 import { OptionsError } from './errors.js'
@@ -35,7 +36,8 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)
-  const elicitations = createElicitations({ state, sealer, ttlMs: settings.elicitationTtlMs, declineCoolDownMs: settings.declineCoolDownMs })
+  const declines = createDeclines({ state, sealer, coolDownMs: settings.declineCoolDownMs })
+  const elicitations = createElicitations({ state, sealer, declines, ttlMs: settings.elicitationTtlMs })
   const connections = createConnections({ vault, sealer })
   const completion = await createCompletion(store.bus, error =>
     log.warn({ err: error }, 'mcp-connect: other processes could not be told that an elicitation has ended'))
@@ -57,6 +59,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       providers,
       authorize,
       elicitations,
+      declines,
       flows: createFlows({ state, sealer }),
       completion,
       connections,

@@ -43,7 +43,7 @@ export interface Grant {
   readonly refreshToken?: string
   /** Granted scopes; those that were asked for when the provider did not say (RFC 6749 section 5.1). */
   readonly scopes: readonly string[]
-  /** Scopes that were asked for, by this authorization or by earlier ones of the same connection. */
+  /** Scopes that were asked for, by this authorization, or by an earlier one of the same connection that withheld them. */
   readonly requestedScopes: readonly string[]
   /** Epoch milliseconds; absent when the provider did not tell a lifetime. */
   readonly expiresAt?: number

@@ -2,6 +2,7 @@ import Fastify from 'fastify'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { defineProvider, github, mcpConnect, memoryStore } from '../lib/index.js'
+import { resolveOptions } from '../lib/options.js'
 import type { McpConnectOptions } from '../lib/types.js'
 
 const good = (): McpConnectOptions => ({
@@ -79,10 +80,16 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['a word that is no choice', { whenCapabilityUnknown: 'always' }, 'whenCapabilityUnknown', /fallback/],
   ['a lifetime in seconds', { elicitationTtlMs: 900 }, 'elicitationTtlMs', /milliseconds, from 60000/],
   ['a cool-down without an end', { declineCoolDownMs: Infinity }, 'declineCoolDownMs', /milliseconds, from 0/],
+  ['providers that are a list', { providers: [] }, 'providers', /object of providers by key/],
   ['a provider key with a slash', { providers: { 'a/b': {} } }, 'providers', /letters, digits/],
   ['a preset that was not called', { providers: { github } }, 'providers.github', /call it/],
   ['a provider that is no definition', { providers: { acme: null } }, 'providers.acme', /defineProvider/]
 ]
+
+t.test('a provider key that is special in JavaScript is not lost', async t => {
+  const providers = JSON.parse('{ "__proto__": { "name": "Acme", "issuer": "https://acme.example", "clientId": "id", "apiOrigins": ["https://api.acme.example"] } }')
+  t.strictSame([...resolveOptions({ ...good(), providers }).providers.keys()], ['__proto__'])
+})
 
 t.test('bad options are refused at registration, with the path and the mend', async t => {
   for (const [name, change, path, mend] of refusals) {

@@ -47,8 +47,8 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       if (!await services.authorize(principal, key)) throw new NotAuthorizedError()
       const found = await look(request, principal, key, provider)
       // What was withheld before is asked for again: the user may be here to allow it.
-      const before = found.kind === 'usable' ? [...found.entry.grant.scopes, ...found.entry.grant.requestedScopes] : []
-      await services.elicitations.reopen(principal, key)
+      const before = found.kind === 'usable' ? found.entry.grant.requestedScopes : []
+      await services.declines.clear(principal, key)
       const scopes = [...new Set([...before, ...provider.scopes])]
       const { id } = await services.elicitations.offer({ principal, provider: key, scopes, reasons: [] })
       return reply.redirect(urls.elicitation(id), 303)

@@ -52,16 +52,33 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
   }
 
   return (thrown, request, reply) => {
-    // Hosts throw what they like, plain objects for example.
-    const { code: given, statusCode } = Object(thrown) as { readonly code?: unknown, readonly statusCode?: unknown }
-    const code = typeof given === 'string' && given.startsWith('FST_') ? given : ''
-    const status = isErrorStatus(statusCode) ? statusCode : 500
-    log(thrown, code, status, request)
+    const { code, status } = readError(thrown, reply)
+    try {
+      log(thrown, code, status, request)
+    } catch {
+      request.log.error('mcp-connect: failed, by an error that cannot be logged')
+    }
 
     const outcome = outcomeOf(shortCode(code), status)
     const account = shortCode(code) === 'SUBJECT_MISMATCH' ? recall(request).visitor?.label : undefined
     // Fastify takes the content type back before it calls an error handler; and when a hook of the host refuses, ours has not run yet.
     return reply.code(status).headers(headers).type(HTML).send(outcomePage(outcome, wayOn(outcome.way, request), account))
+  }
+}
+
+/**
+ * Hosts throw what they like, plain objects for example. As with Fastify's own handler, the status is the error's, or one
+ * that was set before it was thrown.
+ */
+function readError (thrown: unknown, reply: FastifyReply): { readonly code: string, readonly status: number } {
+  try {
+    const { code, statusCode, status } = Object(thrown) as Readonly<Record<string, unknown>>
+    return {
+      code: typeof code === 'string' && code.startsWith('FST_') ? code : '',
+      status: [statusCode, status, reply.statusCode].find(isErrorStatus) ?? 500
+    }
+  } catch {
+    return { code: '', status: 500 }               // its properties throw
   }
 }
 

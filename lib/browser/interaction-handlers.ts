@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
+import { askerHash, elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
 import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
@@ -32,9 +32,15 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     return { id, hash, elicitation, provider: requireProvider(services, elicitation.provider) }
   }
 
+  /** What is wanted, beside what is granted already: a new grant takes the place of the old one. */
+  async function scopesToAsk ({ elicitation: { principal, provider: key, scopes }, provider }: Own): Promise<readonly string[]> {
+    const found = await services.connections.look(principal, key, provider.issuer)
+    return [...new Set([...found.kind === 'usable' ? found.entry.grant.scopes : [], ...scopes])]
+  }
+
   /** What a form does. Scopes and reasons that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
-  const startAction = ({ hash, elicitation: { scopes, reasons } }: Own): readonly string[] =>
-    ['start', hash, ...scopes, ...reasons.map(reason => `reason ${reason}`)]
+  const startAction = ({ hash, elicitation }: Own, scopes: readonly string[]): readonly string[] =>
+    ['start', hash, ...scopes, ...elicitation.reasons.map(reason => `reason ${reason}`)]
   const declineAction = ({ hash }: Own): readonly string[] => ['decline', hash]
 
   return {
@@ -44,16 +50,17 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const { id, elicitation, provider } = own
       assertPending(elicitation)
       await assertAuthorized(services, elicitation)
+      const scopes = await scopesToAsk(own)
       const csrf = await forms.open(request, reply, visitor.principal)
       return reply.send(interactionPage({
         server: { name: services.name, host: new URL(urls.origin).host },
         client: elicitation.client?.name ?? null,
         provider: { name: provider.name, host: providerHost(provider) },
         reasons: elicitation.reasons,
-        scopes: elicitation.scopes,
+        scopes,
         account: visitor.label,
         expiresAt: elicitation.expiresAt,
-        goOn: { action: urls.elicitation(id, 'start'), csrf: csrf(startAction(own)) },
+        goOn: { action: urls.elicitation(id, 'start'), csrf: csrf(startAction(own, scopes)) },
         decline: { action: urls.elicitation(id, 'decline'), csrf: csrf(declineAction(own)) }
       }))
     }),
@@ -63,10 +70,10 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const visitor = await requireVisitor(services, request, reply)
       const own = await findOwn(request, visitor)
       const { id, elicitation, provider } = own
-      await forms.check(request, visitor.principal, startAction(own))
+      const scopes = await scopesToAsk(own)
+      await forms.check(request, visitor.principal, startAction(own, scopes))
       assertPending(elicitation)
       await assertAuthorized(services, elicitation)
-      const { scopes } = elicitation
       const state = randomToken()
       const cookie = randomToken()
       const redirectUri = urls.redirectUri(elicitation.provider)
@@ -85,7 +92,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       await forms.check(request, visitor.principal, declineAction(own))
       assertPending(own.elicitation)
       assertWon(await elicitations.end(own.hash, 'declined', null))
-      services.completion.announce({ elicitation: own.hash })
+      services.completion.announce(askerHash(own.elicitation))
       return reply.redirect(urls.elicitation(own.id, 'done'), 303)
     },
 

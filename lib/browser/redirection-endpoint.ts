@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { missingScopes } from '../connections/scopes.js'
-import { elicitationHash, type Outcome } from '../elicitation/elicitations.js'
+import { askerHash, elicitationHash, type Elicitation, type Outcome } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
   ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError, ProviderRefusedError,
@@ -17,6 +17,8 @@ import { assertOwn, assertWon } from './ownership.js'
 import { remember } from './request-notes.js'
 import { requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
 
+const LESS_GRANTED = 'mcp-connect: less was granted than was asked for; if this provider separates scopes otherwise, set its scopeSeparator'
+
 /** An authorization response that came back to its own user and browser. */
 interface Attempt {
   readonly provider: Provider
@@ -26,8 +28,9 @@ interface Attempt {
   readonly flow: Flow
   /** The redirection endpoint with the query of the response. */
   readonly url: URL
-  /** Hash of the elicitation, which this attempt alone may end. */
-  readonly elicitation: string
+  readonly elicitation: Elicitation
+  readonly hash: string
+  /** By this name the attempt holds the elicitation, which it alone may end. */
   readonly holder: string
   readonly log: FastifyBaseLogger
 }
@@ -37,11 +40,11 @@ interface Attempt {
  * everything as it was, so that nobody can burn somebody else's link, and no code is sent to the provider before that.
  */
 export function redirectionEndpoint (services: BrowserServices): Handler {
-  const { urls, elicitations, flows, connections, completion } = services
+  const { urls, elicitations, declines, flows, connections, completion } = services
 
   /** The flow that this response belongs to, once it is sure that it came back to its own user and browser. */
   async function findOwnFlow (request: FastifyRequest, reply: FastifyReply, state: string, key: string, { issuer, clientId }: Provider):
-  Promise<{ flow: Flow, principal: Principal }> {
+  Promise<Pick<Attempt, 'flow' | 'elicitation' | 'principal'>> {
     const flow = await flows.find(state)
     if (flow === null) throw new StateInvalidError()
     const sameContext = flow.provider === key && flow.issuer === issuer && flow.clientId === clientId && flow.redirectUri === urls.redirectUri(key)
@@ -57,23 +60,23 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     if (cookie === undefined || !matchesFlowCookie(flow, cookie)) throw new FlowCookieMissingError()
     // The link was good when the button was pressed; from then on the flow's own time counts.
     if (flow.expiresAt <= Date.now()) throw new ExpiredError()
-    return { flow, principal: visitor.principal }
+    return { flow, elicitation, principal: visitor.principal }
   }
 
   async function assertNotRevoked (flow: Flow, principal: Principal): Promise<void> {
     if (await flows.isRevoked(flow, principal)) throw new DisconnectedError()
   }
 
-  async function end ({ elicitation, holder }: Attempt, outcome: Outcome): Promise<void> {
-    assertWon(await elicitations.end(elicitation, outcome, holder))
-    completion.announce({ elicitation })
+  async function end ({ hash, holder, elicitation }: Attempt, outcome: Outcome): Promise<void> {
+    assertWon(await elicitations.end(hash, outcome, holder))
+    completion.announce(askerHash(elicitation))
   }
 
   /** Redeems the code, and keeps what it gives. */
   async function connect (attempt: Attempt): Promise<void> {
-    const { provider, configuration, principal, state, flow, url, elicitation, holder, log } = attempt
+    const { provider, configuration, principal, state, flow, url, hash, holder, log } = attempt
     // The user has said yes, whatever becomes of it: an earlier no is void.
-    await elicitations.reopen(principal, flow.provider)
+    await declines.clear(principal, flow.provider)
     const grant = await exchangeCode(configuration, provider, {
       response: url,
       state,
@@ -81,25 +84,25 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       scopes: flow.scopes,
       ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
-    // Were it somebody else's by now, that one's answer would count, and not this grant.
-    assertWon(await elicitations.hold(elicitation, holder))
-    await assertNotRevoked(flow, principal)
-    const saved = await connections.save(principal, flow.provider, provider.issuer, grant)
-    try {
-      // Once more: a disconnect revokes first and removes then, so that one of the two sees the other.
+    const saved = await connections.save(principal, flow.provider, provider.issuer, grant, async () => {
+      // Were it somebody else's by now, that one's answer would count, and not this grant.
+      assertWon(await elicitations.hold(hash, holder))
       await assertNotRevoked(flow, principal)
-    } catch (error) {
+    })
+    // Once more: a disconnect revokes first and removes then, so that one of the two sees the other.
+    if (await flows.isRevoked(flow, principal)) {
       await connections.remove(principal, flow.provider, saved)
-      throw error
+      throw new DisconnectedError()
     }
     const missing = missingScopes(grant, flow.scopes)
-    if (missing.length > 0) log.warn({ provider: flow.provider, missing }, 'mcp-connect: less was granted than was asked for; if this provider separates scopes otherwise, set its scopeSeparator')
-    const at = await elicitations.retire(principal, flow.provider)
+    if (missing.length > 0) log.warn({ provider: flow.provider, missing }, LESS_GRANTED)
+    let generation: number | undefined
     try {
-      await end(attempt, 'completed')
+      generation = await elicitations.retire(principal, flow.provider)
+      assertWon(await elicitations.end(hash, 'completed', holder))
     } finally {
-      // Whoever else waits for this connection, by a link of another client, need not wait any longer.
-      completion.announce({ connection: hashConnection(principal, flow.provider), at })
+      // Whoever waits for this connection, by whichever link, need not wait any longer.
+      completion.announce(hashConnection(principal, flow.provider), generation)
     }
   }
 
@@ -119,19 +122,20 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     const { provider: key } = request.params as { provider: string }
     const provider = requireProvider(services, key)
     const state = readState(request.query)
-    const { flow, principal } = await findOwnFlow(request, reply, state, key, provider)
+    const { flow, elicitation, principal } = await findOwnFlow(request, reply, state, key, provider)
     const configuration = await services.configuration(provider)
     const response = readAuthorizationResponse(configuration, provider, request.query)
 
     const url = new URL(flow.redirectUri + new URL(request.url, urls.origin).search)
-    const elicitation = elicitationHash(flow.elicitationId)
-    const attempt = { provider, configuration, principal, state, flow, url, elicitation, holder: randomToken(), log: request.log }
+    const hash = elicitationHash(flow.elicitationId)
+    const holder = randomToken()
+    const attempt = { provider, configuration, principal, state, flow, url, elicitation, hash, holder, log: request.log }
     try {
-      assertWon(await elicitations.hold(elicitation, attempt.holder))
+      assertWon(await elicitations.hold(hash, holder))
       if (!await flows.claim(state)) throw new ConsumedError()
       await finish(attempt, response)
     } catch (error) {
-      await elicitations.release(elicitation, attempt.holder).catch(() => {})     // if it cannot be released now, the hold runs out
+      await elicitations.release(hash, holder).catch(() => {})     // if it cannot be released now, the hold runs out
       throw error
     }
     services.flowCookies.clear(reply, state)

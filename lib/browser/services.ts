@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Connections } from '../connections/connections.js'
 import type { Completion } from '../elicitation/completion.js'
+import type { Declines } from '../elicitation/declines.js'
 import type { Elicitations } from '../elicitation/elicitations.js'
 import type { Flows } from '../elicitation/flows.js'
 import { NotFoundError, SignInRequiredError } from '../errors.js'
@@ -23,6 +24,7 @@ export interface BrowserServices {
   readonly providers: ReadonlyMap<string, Provider>
   readonly authorize: Required<McpConnectOptions>['authorize']
   readonly elicitations: Elicitations
+  readonly declines: Declines
   readonly flows: Flows
   readonly completion: Completion
   readonly connections: Connections

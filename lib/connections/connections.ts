@@ -5,6 +5,7 @@ import { SealBrokenError } from '../errors.js'
 import { hashPrincipal, principalFields } from '../principal.js'
 import type { Grant, Principal, Revision, Stored, TokenVault } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
+import { missingScopes } from './scopes.js'
 
 /** What the vault holds for one principal at one provider. */
 export interface VaultEntry {
@@ -20,20 +21,21 @@ export interface VaultEntry {
  * configured: then it is no connection to this provider (`foreign`). Both can be replaced and removed.
  */
 export type Lookup =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable', readonly error: Error & { readonly code: string } }
-  | { readonly kind: 'foreign' | 'usable', readonly entry: VaultEntry }
+  | { readonly kind: 'none', readonly revision: null }
+  | { readonly kind: 'unreadable', readonly revision: Revision, readonly error: Error & { readonly code: string } }
+  | { readonly kind: 'foreign' | 'usable', readonly revision: Revision, readonly entry: VaultEntry }
 
 /** The connections of all principals, in the vault. There is no look-up without a principal. */
 export interface Connections {
   /** @param issuer the provider's configured issuer */
   look (principal: Principal, provider: string, issuer: string): Promise<Lookup>
   /**
-   * Stores a new grant in place of what is there. It remembers what was asked for before: what was withheld once is not
-   * asked for in turns with something else.
+   * Stores a new grant in place of what is there. It remembers what was withheld before, so that this is not asked for in
+   * turns with something else.
+   * @param check runs before each attempt, and throws when the grant must not be stored any longer
    * @returns the revision, for `remove`
    */
-  save (principal: Principal, provider: string, issuer: string, grant: Grant): Promise<Revision>
+  save (principal: Principal, provider: string, issuer: string, grant: Grant, check: () => Promise<void>): Promise<Revision>
   /** Forgets the grant, whichever it is or one that was saved. @returns `false` when it was not there */
   remove (principal: Principal, provider: string, saved?: Revision): Promise<boolean>
 }
@@ -44,12 +46,13 @@ export function createConnections ({ vault, sealer }: { vault: TokenVault, seale
     [hashPrincipal(principal), hashFields('provider', provider)]
 
   function open (stored: Stored | null, principal: Principal, provider: string, issuer: string): Lookup {
-    if (stored === null) return { kind: 'none' }
+    if (stored === null) return { kind: 'none', revision: null }
+    const { revision } = stored
     try {
       const entry = JSON.parse(sealer.open(stored.value, context(principal, provider))) as VaultEntry
-      return { kind: entry.issuer === issuer ? 'usable' : 'foreign', entry }
+      return { kind: entry.issuer === issuer ? 'usable' : 'foreign', revision, entry }
     } catch (error) {
-      if (error instanceof SealBrokenError) return { kind: 'unreadable', error }
+      if (error instanceof SealBrokenError) return { kind: 'unreadable', revision, error }
       throw error
     }
   }
@@ -59,15 +62,16 @@ export function createConnections ({ vault, sealer }: { vault: TokenVault, seale
       return open(readStored('vault.get', await vault.get(...address(principal, provider))), principal, provider, issuer)
     },
 
-    async save (principal, provider, issuer, grant) {
+    async save (principal, provider, issuer, grant, check) {
       const [owner, name] = address(principal, provider)
       return await untilWon(async () => {
         const stored = readStored('vault.get', await vault.get(owner, name))
         const previous = open(stored, principal, provider, issuer)
-        const requestedBefore = previous.kind === 'usable' ? previous.entry.grant.requestedScopes : []
-        const requestedScopes = [...new Set([...requestedBefore, ...grant.requestedScopes])]
+        const withheld = previous.kind === 'usable' ? missingScopes(previous.entry.grant, previous.entry.grant.requestedScopes) : []
+        const requestedScopes = [...new Set([...withheld, ...grant.requestedScopes])]
         const entry: VaultEntry = { grant: { ...grant, requestedScopes }, issuer, connectedAt: Date.now() }
         const sealed = sealer.seal(JSON.stringify(entry), context(principal, provider))
+        await check()
         return readRevision('vault.put', await vault.put(owner, name, sealed, stored?.revision ?? null)) ?? LOST
       })
     },

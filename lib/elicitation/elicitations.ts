@@ -5,7 +5,8 @@ import { randomToken } from '../random.js'
 import type { Principal, StateStore } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
 import { coalesce } from './coalesce.js'
-import { after, createInstants } from './instants.js'
+import type { Declines } from './declines.js'
+import { createGenerations } from './generations.js'
 import { createRecords } from './records.js'
 
 /** One request for user interaction. */
@@ -18,14 +19,12 @@ export interface Elicitation {
   /** Why, in the words of each handler that asks. */
   readonly reasons: readonly string[]
   readonly status: 'pending' | Outcome
-  /** Epoch milliseconds. */
-  readonly createdAt: number
+  /** Of the links of all clients; a new connection begins the next one. */
+  readonly generation: number
   /** Epoch milliseconds: until then the link can be used. */
   readonly expiresAt: number
   /** Who is finishing it, and until when (epoch milliseconds) nobody else may. */
   readonly heldBy?: { readonly holder: string, readonly until: number }
-  /** Epoch milliseconds; present once the status is final. */
-  readonly endedAt?: number
 }
 
 export type Outcome = 'completed' | 'declined' | 'failed'
@@ -38,8 +37,7 @@ export type Wanted = Pick<Elicitation, 'principal' | 'provider' | 'scopes' | 're
 /** A link that can be used. */
 export interface Link {
   readonly id: string
-  /** Epoch milliseconds. */
-  readonly createdAt: number
+  readonly generation: number
   /** Epoch milliseconds. */
   readonly expiresAt: number
 }
@@ -53,23 +51,19 @@ export interface Elicitations {
   request (client: NonNullable<Elicitation['client']>, wanted: Wanted): Promise<Link | null>
   /** The live elicitation that waits on the connections page. */
   offer (wanted: Wanted): Promise<Link>
-  /** The user begins by themselves: an earlier decline of this provider is void, for every client. */
-  reopen (principal: Principal, provider: string): Promise<void>
   /**
    * The user has connected: of the links that clients were handed so far, none is handed out again, since those who
    * wait for one are told to wait no longer. They can still be used.
-   * @returns epoch milliseconds, not before any of these links was created, and before every later one is
+   * @returns the generation of the links that are handed out from now on
    */
   retire (principal: Principal, provider: string): Promise<number>
   /** @param hash of the id; the id itself is not stored in the clear */
   find (hash: string): Promise<Elicitation | null>
-  /** Whether there is anything left to wait for: it is pending, and not retired. */
-  isLive (hash: string): Promise<boolean>
   /** Reserves a pending record for one holder, or renews that. */
   hold (hash: string, holder: string): Promise<Turn>
   /** Gives a record back that this one holds, still pending. */
   release (hash: string, holder: string): Promise<void>
-  /** Moves a record to its final status. @param holder `null` for somebody who holds nothing */
+  /** Moves a record to its final status; what is declined is not asked for again for a while. @param holder `null` for somebody who holds nothing */
   end (hash: string, outcome: Outcome, holder: string | null): Promise<Turn>
 }
 
@@ -86,6 +80,11 @@ export function elicitationHash (id: string): string {
   return hashFields('elicitation', id)
 }
 
+/** Names who asks, for what: a principal's connection to a provider, for one client or on the connections page. */
+export function askerHash ({ principal, provider, client }: Pick<Elicitation, 'principal' | 'provider' | 'client'>): string {
+  return hashFields(hashConnection(principal, provider), ...client === null ? ['page'] : ['client', client.id])
+}
+
 export function isPending ({ status, expiresAt }: Elicitation): boolean {
   return status === 'pending' && expiresAt > Date.now()
 }
@@ -97,57 +96,48 @@ function isHeldByOther ({ heldBy }: Elicitation, holder: string | null): boolean
 interface Services {
   readonly state: StateStore
   readonly sealer: Sealer
+  readonly declines: Declines
   readonly ttlMs: number
-  readonly declineCoolDownMs: number
 }
 
-export function createElicitations ({ state, sealer, ttlMs, declineCoolDownMs }: Services): Elicitations {
+export function createElicitations ({ state, sealer, declines, ttlMs }: Services): Elicitations {
   const records = createRecords<Elicitation>('elicitation', state, sealer)
-  /** Which elicitation is the live one of a principal, client and provider. */
+  /** Which elicitation is the live one of who asks. */
   const live = createRecords<{ readonly id: string }>('live-elicitation', state, sealer)
-  const rowTtlMs = Math.max(ttlMs, declineCoolDownMs) + AFTERLIFE_MS
-  const reopenings = createInstants('reopening', { state, sealer }, rowTtlMs)
-  const retirements = createInstants('retirement', { state, sealer }, rowTtlMs)
+  const rowTtlMs = ttlMs + AFTERLIFE_MS
+  const generations = createGenerations('elicitation-generation', { state, sealer }, rowTtlMs)
   const shortestRestMs = Math.min(SHORTEST_REST_MS, ttlMs / 4)
 
-  async function isDeclined ({ status, principal, provider, endedAt = 0 }: Elicitation): Promise<boolean> {
-    if (status !== 'declined' || endedAt + declineCoolDownMs <= Date.now()) return false
-    return await reopenings.last(principal, provider) < endedAt
-  }
-
-  /** What waits on the connections page was handed to nobody. */
-  const isRetired = ({ client, createdAt }: Elicitation, retiredAt: number): boolean => client !== null && createdAt <= retiredAt
-
-  async function findOrCreate (liveKey: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>): Promise<Link | null | typeof LOST> {
-    const retiredAt = await retirements.last(wanted.principal, wanted.provider)
-    const pointer = await live.get(liveKey)
+  async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>): Promise<Link | null | typeof LOST> {
+    const { principal, provider } = wanted
+    if (client !== null && await declines.has(asker, principal, provider)) return null
+    const generation = await generations.current(principal, provider)
+    const pointer = await live.get(asker)
     const current = pointer === null ? null : await records.get(elicitationHash(pointer.record.id))
-    if (pointer !== null && current !== null) {
+    if (pointer !== null && current !== null && isPending(current.record)) {
       const { record, revision } = current
-      if (client !== null && await isDeclined(record)) return null
-      if (isPending(record) && !isRetired(record, retiredAt) && record.expiresAt - Date.now() > shortestRestMs) {
-        const link = { id: pointer.record.id, createdAt: record.createdAt, expiresAt: record.expiresAt }
+      const retired = client !== null && record.generation < generation        // what waits on the page was handed to nobody
+      if (!retired && record.expiresAt - Date.now() > shortestRestMs) {
+        const link = { id: pointer.record.id, generation: record.generation, expiresAt: record.expiresAt }
         const wider = merge(record, wanted)
         if (wider.scopes.length === record.scopes.length && wider.reasons.length === record.reasons.length) return link
         return await records.put(elicitationHash(link.id), { ...record, ...wider }, revision) === null ? LOST : link
       }
     }
-    const id = randomToken()
-    const hash = elicitationHash(id)
-    const times = { createdAt: after(retiredAt), expiresAt: Date.now() + ttlMs }
-    const revision = await records.put(hash, { ...wanted, ...times, client, status: 'pending' }, null, rowTtlMs)
-    if (await live.put(liveKey, { id }, pointer?.revision ?? null, rowTtlMs) !== null) return { id, ...times }
+    const link = { id: randomToken(), generation, expiresAt: Date.now() + ttlMs }
+    const hash = elicitationHash(link.id)
+    const revision = await records.put(hash, { ...wanted, client, generation, expiresAt: link.expiresAt, status: 'pending' }, null, rowTtlMs)
+    if (await live.put(asker, { id: link.id }, pointer?.revision ?? null, rowTtlMs) !== null) return link
     if (revision !== null) await records.delete(hash, revision)
     return LOST
   }
 
   const inTurn = coalesce<Wanted & Pick<Elicitation, 'client'>, Link | null>(
     (a, b) => ({ ...a, ...merge(a, b) }),
-    (liveKey, wanted) => untilWon(() => findOrCreate(liveKey, wanted)))
+    (asker, wanted) => untilWon(() => findOrCreate(asker, wanted)))
 
   async function ask (client: Elicitation['client'], wanted: Wanted): Promise<Link | null> {
-    const asker = client === null ? ['page'] : ['client', client.id]
-    return await inTurn(hashFields(hashConnection(wanted.principal, wanted.provider), ...asker), { ...wanted, client })
+    return await inTurn(askerHash({ ...wanted, client }), { ...wanted, client })
   }
 
   /** Changes a pending record that nobody else holds, by compare-and-set. */
@@ -164,20 +154,10 @@ export function createElicitations ({ state, sealer, ttlMs, declineCoolDownMs }:
     request: ask,
     offer: async wanted => (await ask(null, wanted))!,
 
-    async reopen (principal, provider) {
-      await reopenings.record(principal, provider)
-    },
-
-    retire: (principal, provider) => retirements.record(principal, provider),
+    retire: (principal, provider) => generations.begin(principal, provider),
 
     async find (hash) {
       return (await records.get(hash))?.record ?? null
-    },
-
-    async isLive (hash) {
-      const found = await records.get(hash)
-      if (found === null || found.record.status !== 'pending') return false
-      return !isRetired(found.record, await retirements.last(found.record.principal, found.record.provider))
     },
 
     hold: (hash, holder) => change(hash, holder, record => ({ ...record, heldBy: { holder, until: Date.now() + HOLD_MS } })),
@@ -186,7 +166,15 @@ export function createElicitations ({ state, sealer, ttlMs, declineCoolDownMs }:
       await change(hash, holder, ({ heldBy, ...record }) => record)
     },
 
-    end: (hash, outcome, holder) => change(hash, holder, record => ({ ...record, status: outcome, endedAt: Date.now() }))
+    async end (hash, outcome, holder) {
+      const found = await records.get(hash)
+      const turn = await change(hash, holder, record => ({ ...record, status: outcome }))
+      if (turn === 'won' && outcome === 'declined' && found !== null) {
+        const { principal, provider, client } = found.record
+        if (client !== null) await declines.add(askerHash(found.record), principal, provider)
+      }
+      return turn
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { hashFields } from '../encoding.js'
 import type { Principal, StateStore } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
-import { after, createInstants } from './instants.js'
+import { createGenerations } from './generations.js'
 import { createRecords } from './records.js'
 
 /** One browser attempt at an interaction. */
@@ -18,14 +18,14 @@ export interface Flow {
   readonly nonce?: string
   readonly cookieHash: string
   readonly status: 'started' | 'claimed'
-  /** Epoch milliseconds. */
-  readonly startedAt: number
+  /** A disconnect begins the next one. */
+  readonly generation: number
   /** Epoch milliseconds. */
   readonly expiresAt: number
 }
 
 export interface Flows {
-  start (state: string, principal: Principal, flow: Omit<Flow, 'status' | 'startedAt' | 'expiresAt'>): Promise<void>
+  start (state: string, principal: Principal, flow: Omit<Flow, 'status' | 'generation' | 'expiresAt'>): Promise<void>
   find (state: string): Promise<Flow | null>
   /** Spends the flow. Of all that try, one gets `true`, and that one alone may send the token request. */
   claim (state: string): Promise<boolean>
@@ -49,12 +49,12 @@ export function matchesFlowCookie (flow: Flow, cookie: string): boolean {
 
 export function createFlows ({ state: store, sealer }: { state: StateStore, sealer: Sealer }): Flows {
   const records = createRecords<Flow>('flow', store, sealer)
-  const revocations = createInstants('flow-revocation', { state: store, sealer }, FLOW_TTL_MS + AFTERLIFE_MS)
+  const generations = createGenerations('flow-generation', { state: store, sealer }, FLOW_TTL_MS + AFTERLIFE_MS)
   const keyOf = (state: string): string => hashFields('state', state)
   return {
     async start (state, principal, flow) {
-      const startedAt = after(await revocations.last(principal, flow.provider))
-      const record: Flow = { ...flow, status: 'started', startedAt, expiresAt: Date.now() + FLOW_TTL_MS }
+      const generation = await generations.current(principal, flow.provider)
+      const record: Flow = { ...flow, status: 'started', generation, expiresAt: Date.now() + FLOW_TTL_MS }
       await records.put(keyOf(state), record, null, FLOW_TTL_MS + AFTERLIFE_MS)
     },
 
@@ -63,11 +63,11 @@ export function createFlows ({ state: store, sealer }: { state: StateStore, seal
     },
 
     async revoke (principal, provider) {
-      await revocations.record(principal, provider)
+      await generations.begin(principal, provider)
     },
 
-    async isRevoked ({ provider, startedAt }, principal) {
-      return startedAt <= await revocations.last(principal, provider)
+    async isRevoked ({ provider, generation }, principal) {
+      return generation < await generations.current(principal, provider)
     },
 
     async claim (state) {

@@ -3,10 +3,10 @@ import { createConnection } from '../connections/connection.js'
 import type { Connections, VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
-import { elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
+import { askerHash, elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, StoreContentionError } from '../errors.js'
 import { hashConnection, parsePrincipal } from '../principal.js'
-import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
+import type { Claims, Connection, McpConnectOptions, Principal, Revision } from '../types.js'
 import type { Requirement } from './requirements.js'
 import * as texts from './texts.js'
 
@@ -44,7 +44,7 @@ export interface GuardServices extends Pick<Required<McpConnectOptions>, 'princi
 }
 
 /** A requirement beside what there is. What is unreadable is not taken for missing: the operator may put its key back. */
-type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean }
+type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean, readonly revision: Revision | null }
 
 /** Decides what a guarded call comes to: run or elicit; or it ends with a {@link NotRunError}. */
 export type Decide = (requirements: readonly Requirement[], call: GuardedCall) => Promise<Decision>
@@ -66,13 +66,14 @@ export function createDecide (services: GuardServices): Decide {
     if (!await services.authorize(principal, key)) throw new NotRunError(texts.notAuthorized(requirement))
     const found = await connections.look(principal, key, provider.issuer)
     if (found.kind === 'unreadable') log.error({ code: found.error.code, provider: key }, `mcp-connect: ${found.error.message}`)
-    return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, unreadable: found.kind === 'unreadable' }
+    const { kind, revision } = found
+    return { ...requirement, entry: kind === 'usable' ? found.entry : null, unreadable: kind === 'unreadable', revision }
   }
 
-  const wantedOf = (principal: Principal, { key, scopes, reason, entry }: Needed): Wanted => ({
+  const wantedOf = (principal: Principal, { key, scopes, reason }: Needed): Wanted => ({
     principal,
     provider: key,
-    scopes: [...new Set([...entry?.grant.scopes ?? [], ...scopes])],
+    scopes,
     reasons: reason === undefined ? [] : [reason]
   })
 
@@ -84,19 +85,22 @@ export function createDecide (services: GuardServices): Decide {
     if (refused.length > 0) throw new NotRunError(texts.declined(refused.map(({ needed }) => needed), connectionsUrl))
     const elicited = await Promise.all(handed.map(async ({ needed, link }) => {
       const { id } = link!
-      if (!await watch(call, link!, hashConnection(principal, needed.key))) return null
+      if (!await watch(principal, call, needed, link!)) return null
       return { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) }
     }))
     return elicited.every(elicitation => elicitation !== null) ? elicited : null
   }
 
   /** Has the MCP session told when the wait is over. @returns `false` when it is over already: nobody would be told */
-  async function watch (call: GuardedCall, link: Link, connection: string): Promise<boolean> {
-    const { id } = link
-    const notify = call.createNotify(id)
+  async function watch (principal: Principal, call: GuardedCall, { key, provider, revision }: Needed, link: Link): Promise<boolean> {
+    const { client, mcpSession } = call
+    const notify = call.createNotify(link.id)
     if (notify === null) return true
-    const forget = completion.watch(link, connection, call.mcpSession, notify)
-    if (await elicitations.isLive(elicitationHash(id))) return true
+    const topics = [hashConnection(principal, key), askerHash({ principal, provider: key, client })]
+    const forget = completion.watch(link, topics, mcpSession, notify)
+    // Looked at after that: what happens from now on is told.
+    const [elicitation, found] = await Promise.all([elicitations.find(elicitationHash(link.id)), connections.look(principal, key, provider.issuer)])
+    if (elicitation?.status === 'pending' && found.revision === revision) return true
     forget()
     return false
   }

@@ -7,6 +7,7 @@ import { describeProvider, failureReason } from './failure.js'
 
 const MAX_SCOPES = 100
 const MAX_SCOPE_LENGTH = 256
+const MAX_LIFETIME_S = 10 * 365 * 24 * 60 * 60
 
 export interface CodeExchange {
   /** The redirection endpoint with the query of the authorization response. */
@@ -37,12 +38,16 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
       requestedScopes: exchange.scopes,
       scopes: tokens.scope === undefined ? exchange.scopes : tokens.scope.split(provider.scopeSeparator).filter(isScope).slice(0, MAX_SCOPES),
       ...tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token },
-      // Zero would ask the user again at once, for ever.
-      ...tokens.expires_in !== undefined && tokens.expires_in > 0 && { expiresAt: Date.now() + tokens.expires_in * 1000 }
+      ...expiry(tokens.expires_in)
     }
   } catch (error) {
     throw error instanceof ExchangeFailedError ? error : new ExchangeFailedError(describeProvider(provider), failureReason(error))
   }
+}
+
+/** Less than a second says nothing: it would ask the user again at once, for ever. */
+function expiry (expiresIn = 0): Pick<Grant, 'expiresAt'> {
+  return expiresIn < 1 ? {} : { expiresAt: Date.now() + Math.min(expiresIn, MAX_LIFETIME_S) * 1000 }
 }
 
 /**

@@ -280,6 +280,171 @@ t.test('a disconnect in the moment in which the grant is stored', async t => {
   await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })
 })
 
+t.test('nor does one whose vault took that long', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const [slow, quick] = [await server.untilCallback(browser, url), await server.untilCallback(browser, url)]
+  const { reached, open } = gate(t, server)
+  const answer = browser.get(slow.href)
+  await reached
+  advance(t, 31_000)
+  t.equal((await browser.get(quick.href)).statusCode, 303)
+  const rows = await server.vaultRows()
+  open()
+  t.equal(title(await answer), 'This is finished')
+  t.equal(await server.vaultRows(), rows)
+})
+
+t.test('a disconnect marks first and removes then: who finishes in between is told so', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  await browser.get((await server.untilCallback(browser, url)).href)
+  const again = String((await browser.press('/connect', '/acme/connect')).headers.location)
+  const callback = await server.untilCallback(browser, again)
+  const disconnect = findForm(await browser.get('/connect'), '/acme/disconnect')
+  const { delete: remove } = server.store.vault
+  let between = ''
+  t.intercept(server.store.vault, 'delete', {
+    value: async (...args: Parameters<typeof remove>) => {
+      const removed = await remove(...args)
+      between ||= title(await browser.get(callback.href))
+      return removed
+    }
+  })
+  t.equal((await browser.post(disconnect.action, disconnect.fields)).statusCode, 303)
+  t.equal(between, 'You have disconnected this')
+  t.equal(await server.vaultRows(), '[]')
+})
+
+t.test('what is taken back after a disconnect is the late grant, and not one that was made since', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const { put } = server.store.vault
+  let rows = ''
+  t.intercept(server.store.vault, 'put', {
+    value: async (...args: Parameters<typeof put>) => {
+      const revision = await put(...args)
+      if (rows === '') {
+        rows = 'being made'
+        await browser.press('/connect', '/acme/disconnect')
+        const again = String((await browser.press('/connect', '/acme/connect')).headers.location)
+        t.equal((await browser.get((await server.untilCallback(browser, again)).href)).statusCode, 303)
+        rows = await server.vaultRows()
+      }
+      return revision
+    }
+  })
+  t.equal(title(await browser.get(callback.href)), 'You have disconnected this')
+  t.equal(await server.vaultRows(), rows)
+})
+
+t.test('a store that fails after the grant was stored: the user stays connected, and those who wait are told', async t => {
+  for (const failing of ['flow-generation', 'elicitation-generation'] as const) {
+    const server = await startServer(t)
+    const { url, session } = await server.elicit(A)
+    const browser = server.browser(A)
+    const callback = await server.untilCallback(browser, url)
+    const { vault, state } = server.store
+    const { put } = vault
+    const { get } = state
+    let stored = false
+    t.intercept(vault, 'put', { value: async (...args: Parameters<typeof put>) => { stored = true; return await put(...args) } })
+    t.intercept(state, 'get', {
+      value: async (key: string) => {
+        if (stored && key.startsWith(failing)) throw new Error('down')
+        return await get(key)
+      }
+    })
+    t.equal((await browser.get(callback.href)).statusCode, 500)
+    t.not(await server.vaultRows(), '[]', failing)
+    if (failing === 'elicitation-generation') {
+      await session.client.ping()
+      t.equal(session.completed.length, 1)
+    }
+    t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+  }
+})
+
+t.test('STA-02 a second answer with the same state, past all looks when the first one fails: no second token request', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const { get } = server.store.state
+  let open = (): void => {}
+  let arrive = (): void => {}
+  const opened = new Promise<void>(resolve => { open = resolve })
+  const reached = new Promise<void>(resolve => { arrive = resolve })
+  let looks = 0
+  t.intercept(server.store.state, 'get', {
+    value: async (key: string) => {
+      if (key.startsWith('elicitation:') && ++looks === 2) {      // the first look is for the owner, the second for the hold
+        arrive()
+        await opened
+      }
+      return await get(key)
+    }
+  })
+  const late = browser.get(callback.href)
+  await reached
+  const { fetch } = globalThis
+  let posts = 0
+  t.intercept(globalThis, 'fetch', {
+    value: async (...args: Parameters<typeof fetch>) => args[1]?.method === 'POST' && ++posts > 0 ? new Response('{}', { status: 400 }) : await fetch(...args)
+  })
+  t.equal((await browser.get(callback.href)).statusCode, 502)
+  open()
+  t.equal((await late).statusCode, 409)
+  t.equal(posts, 1)
+})
+
+t.test('reasons that were added after the page was shown are not agreed to either', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const shown = findForm(await browser.get(url), '/start')
+  await server.elicit(A, { reason: 'to close issues' })
+  t.equal((await browser.post(shown.action, shown.fields)).statusCode, 403)
+  t.equal((await browser.press(url, '/start')).statusCode, 200)
+})
+
+t.test('an older link declined: the sessions that hold a newer one of that client are told, and nobody is asked at once', async t => {
+  const server = await startServer(t)
+  const first = await server.elicit(A)
+  advance(t, 12 * 60_000)
+  const second = await server.elicit(A)
+  t.not(second.id, first.id)
+  const browser = server.browser(A)
+  await browser.press(first.url, '/decline')
+  await second.session.client.ping()
+  t.strictSame(second.session.completed, [second.id])
+  t.match(await second.session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /declined/ }] })
+})
+
+t.test('a call that looked before the user connected, and goes on after: it runs', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const late = await server.openSession({ user: A, clientId: 'client-2' })
+  const { get } = server.store.vault
+  let first = true
+  t.intercept(server.store.vault, 'get', {
+    value: async (...args: Parameters<typeof get>) => {
+      const found = await get(...args)
+      if (!first) return found
+      first = false
+      t.equal((await browser.get(callback.href)).statusCode, 303)
+      return found
+    }
+  })
+  t.match(await late.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+})
+
 t.test('a flow that took longer than its hold does not replace what was connected meanwhile', async t => {
   const server = await startServer(t)
   const { url } = await server.elicit(A)

@@ -11,6 +11,9 @@ const sealer = createSealer(createKeyRing([randomBytes(32)]))
 const a = { issuer: 'https://login.example.com', subject: 'canary-a', tenant: 'T1' }
 const grant = (accessToken: string): Grant => ({ accessToken, scopes: [], requestedScopes: [] })
 
+const save = async (connections: Connections, ...args: [Principal, string, string, Grant]): Promise<string> =>
+  await connections.save(...args, async () => {})
+
 async function find (connections: Connections, principal: Principal, provider: string): Promise<VaultEntry | null> {
   const found = await connections.look(principal, provider, ISSUER)
   return found.kind === 'usable' ? found.entry : null
@@ -19,7 +22,7 @@ async function find (connections: Connections, principal: Principal, provider: s
 t.test('no look-up finds what is another\'s', async t => {
   const { vault } = memoryStore()
   const connections = createConnections({ vault, sealer })
-  await connections.save(a, 'acme', ISSUER, grant('canary-token'))
+  await save(connections, a, 'acme', ISSUER, grant('canary-token'))
   t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'canary-token')
   for (const [principal, provider] of [
     [{ ...a, subject: 'b' }, 'acme'], [{ ...a, tenant: 'T2' }, 'acme'], [{ ...a, issuer: 'https://x.example' }, 'acme'], [a, 'other']
@@ -35,11 +38,11 @@ t.test('no look-up finds what is another\'s', async t => {
 t.test('VLT-02 VLT-03 VLT-04 a row that was moved to another user, tenant or provider does not open', async t => {
   const { vault } = memoryStore()
   const connections = createConnections({ vault, sealer })
-  await connections.save(a, 'acme', ISSUER, grant('canary-token'))
+  await save(connections, a, 'acme', ISSUER, grant('canary-token'))
   const { entries: [from] } = await vault.list({ limit: 10 })
   const stolen = (await vault.get(from!.owner, from!.name))!.value
   for (const [principal, provider] of [[{ ...a, subject: 'b' }, 'acme'], [{ ...a, tenant: 'T2' }, 'acme'], [a, 'other']] as const) {
-    await connections.save(principal, provider, ISSUER, grant('own'))
+    await save(connections, principal, provider, ISSUER, grant('own'))
     const { entries } = await vault.list({ limit: 10 })
     for (const { owner, name } of entries) {
       if (owner === from!.owner && name === from!.name) continue
@@ -58,50 +61,54 @@ t.test('a lost race is run again; one that is never won is an error', async t =>
     delete: async (...args) => losses-- > 0 ? false : await vault.delete(...args)
   }
   const connections = createConnections({ vault: contended, sealer })
-  await connections.save(a, 'acme', ISSUER, grant('x'))
+  await save(connections, a, 'acme', ISSUER, grant('x'))
   losses = 1
   t.equal(await connections.remove(a, 'acme'), true)
   t.equal(await connections.remove(a, 'acme'), false)
   losses = Infinity
-  await t.rejects(connections.save(a, 'acme', ISSUER, grant('x')), { code: 'FST_MCP_CONNECT_STORE_CONTENTION', statusCode: 503 })
+  await t.rejects(save(connections, a, 'acme', ISSUER, grant('x')), { code: 'FST_MCP_CONNECT_STORE_CONTENTION', statusCode: 503 })
 })
 
 t.test('a vault in plain JavaScript may say undefined for "none"', async t => {
   const { vault } = memoryStore()
   const connections = createConnections({ vault: { ...vault, get: async (...args) => (await vault.get(...args) ?? undefined) as never }, sealer })
   t.equal(await find(connections, a, 'acme'), null)
-  await connections.save(a, 'acme', ISSUER, grant('x'))
+  await save(connections, a, 'acme', ISSUER, grant('x'))
   t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'x')
 })
 
 t.test('T06 what another issuer granted is no connection, and is replaced by the next', async t => {
   const connections = createConnections({ vault: memoryStore().vault, sealer })
-  await connections.save(a, 'acme', 'https://old.example', grant('old'))
+  await save(connections, a, 'acme', 'https://old.example', grant('old'))
   t.equal(await find(connections, a, 'acme'), null)
   t.match(await connections.look(a, 'acme', ISSUER), { kind: 'foreign' }, 'but the user can see it')
-  await connections.save(a, 'acme', ISSUER, grant('new'))
+  await save(connections, a, 'acme', ISSUER, grant('new'))
   t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'new')
 })
 
 t.test('grants that are saved at once: what was asked for by either is remembered, for this issuer', async t => {
   const connections = createConnections({ vault: memoryStore().vault, sealer })
   const asked = async (): Promise<readonly string[] | undefined> => (await find(connections, a, 'acme'))?.grant.requestedScopes
-  await connections.save(a, 'acme', 'https://old.example', { ...grant('old'), requestedScopes: ['old'] })
-  await Promise.all(['x', 'y', 'x'].map(scope => connections.save(a, 'acme', ISSUER, { ...grant(scope), requestedScopes: [scope] })))
+  await save(connections, a, 'acme', 'https://old.example', { ...grant('old'), requestedScopes: ['old'] })
+  await Promise.all(['x', 'y', 'x'].map(scope => save(connections, a, 'acme', ISSUER, { ...grant(scope), requestedScopes: [scope] })))
   t.strictSame([...await asked() ?? []].sort(), ['x', 'y'])
+  await save(connections, a, 'acme', ISSUER, { ...grant('wide'), scopes: ['x', 'z'], requestedScopes: ['x', 'z'] })
+  t.strictSame([...await asked() ?? []].sort(), ['x', 'y', 'z'])
+  await save(connections, a, 'acme', ISSUER, { ...grant('narrow'), scopes: ['z'], requestedScopes: ['z'] })
+  t.strictSame([...await asked() ?? []].sort(), ['y', 'z'], 'what was granted was not withheld')
   await connections.remove(a, 'acme')
-  await connections.save(a, 'acme', ISSUER, { ...grant('z'), requestedScopes: ['z'] })
+  await save(connections, a, 'acme', ISSUER, { ...grant('z'), requestedScopes: ['z'] })
   t.strictSame(await asked(), ['z'], 'a disconnect forgets')
 })
 
 t.test('one grant can be taken back, and no later one in its place', async t => {
   const connections = createConnections({ vault: memoryStore().vault, sealer })
-  const first = await connections.save(a, 'acme', ISSUER, grant('first'))
-  const second = await connections.save(a, 'acme', ISSUER, grant('second'))
+  const first = await save(connections, a, 'acme', ISSUER, grant('first'))
+  const second = await save(connections, a, 'acme', ISSUER, grant('second'))
   t.equal(await connections.remove(a, 'acme', first), false)
   t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'second')
   t.equal(await connections.remove(a, 'acme', second), true)
-  t.strictSame(await connections.look(a, 'acme', ISSUER), { kind: 'none' })
+  t.strictSame(await connections.look(a, 'acme', ISSUER), { kind: 'none', revision: null })
 })
 
 t.test('a vault that gives back something else says so', async t => {
@@ -111,10 +118,21 @@ t.test('a vault that gives back something else says so', async t => {
     await t.rejects(wrong({ get: async () => result }).look(a, 'acme', ISSUER), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^vault\.get .* value and revision, or null$/ })
   }
   for (const result of [undefined, true, 1]) {
-    await t.rejects(wrong({ put: async () => result }).save(a, 'acme', ISSUER, grant('x')), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^vault\.put .* revision/ })
+    await t.rejects(save(wrong({ put: async () => result }), a, 'acme', ISSUER, grant('x')), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^vault\.put .* revision/ })
   }
-  await createConnections({ vault, sealer }).save(a, 'acme', ISSUER, grant('x'))
+  await save(createConnections({ vault, sealer }), a, 'acme', ISSUER, grant('x'))
   for (const result of [undefined, null, 1]) {
     await t.rejects(wrong({ delete: async () => result }).remove(a, 'acme'), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^vault\.delete .* boolean/ })
   }
+})
+
+t.test('whether a grant may still be stored is asked before each attempt', async t => {
+  const { vault } = memoryStore()
+  let checks = 0
+  const connections = createConnections({ vault, sealer })
+  await t.rejects(connections.save(a, 'acme', ISSUER, grant('late'), async () => {
+    if (++checks === 2) throw new Error('no longer')
+    await save(connections, a, 'acme', ISSUER, grant('newer'))
+  }), { message: 'no longer' })
+  t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'newer')
 })

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createElicitations, elicitationHash, isPending, type Elicitations, type Link, type Wanted } from '../../lib/elicitation/elicitations.js'
+import { createDeclines, type Declines } from '../../lib/elicitation/declines.js'
 import { createCompletion } from '../../lib/elicitation/completion.js'
 import { memoryStore } from '../../lib/index.js'
+import type { StateStore } from '../../lib/types.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer } from '../../lib/vault/sealer.js'
 import { advance } from '../fixtures/clock.js'
@@ -10,7 +12,14 @@ import { advance } from '../fixtures/clock.js'
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
 const client = { id: 'c' }
 const wanted: Wanted = { principal: { issuer: 'i', subject: 's' }, provider: 'acme', scopes: ['a'], reasons: [] }
-const limits = { ttlMs: 900_000, declineCoolDownMs: 300_000 }
+const limits = { ttlMs: 900_000, coolDownMs: 300_000 }
+
+function createBoth (state: StateStore): { elicitations: Elicitations, declines: Declines } {
+  const declines = createDeclines({ state, sealer, ...limits })
+  return { declines, elicitations: createElicitations({ state, sealer, declines, ...limits }) }
+}
+
+const create = (state: StateStore): Elicitations => createBoth(state).elicitations
 
 t.test('two processes that ask at once share one record, and nothing of what they want is lost', async t => {
   const { state: store } = memoryStore()
@@ -20,7 +29,7 @@ t.test('two processes that ask at once share one record, and nothing of what the
     put: async (...args: Parameters<typeof store.put>) => { rows.add(args[0]); return await store.put(...args) },
     delete: async (...args: Parameters<typeof store.delete>) => { rows.delete(args[0]); return await store.delete(...args) }
   }
-  const [one, two] = [createElicitations({ state, sealer, ...limits }), createElicitations({ state, sealer, ...limits })]
+  const [one, two] = [create(state), create(state)]
   const asked = await Promise.all(Array.from({ length: 50 }, (_, i) =>
     (i % 2 === 0 ? one : two).request(client, { ...wanted, scopes: ['a', `s${i}`], reasons: [`r${i % 5}`] })))
   t.equal(new Set(asked.map(elicitation => elicitation?.id)).size, 1)
@@ -33,21 +42,21 @@ t.test('two processes that ask at once share one record, and nothing of what the
 t.test('a thousand calls at once read the store a few times', async t => {
   const { state } = memoryStore()
   let reads = 0
-  const elicitations = createElicitations({ state: { ...state, get: async key => { reads++; return await state.get(key) } }, sealer, ...limits })
+  const elicitations = create({ ...state, get: async key => { reads++; return await state.get(key) } })
   await Promise.all(Array.from({ length: 1000 }, () => elicitations.request(client, wanted)))
-  t.ok(reads <= 6, `${reads} reads`)
+  t.ok(reads <= 8, `${reads} reads`)
 })
 
 t.test('a run that fails does not take the next one with it', async t => {
   const { state } = memoryStore()
   let fail = true
-  const elicitations = createElicitations({ state: { ...state, get: async key => { if (fail) { fail = false; throw new Error('down') } return await state.get(key) } }, sealer, ...limits })
+  const elicitations = create({ ...state, get: async key => { if (fail) { fail = false; throw new Error('down') } return await state.get(key) } })
   const [first, second] = await Promise.allSettled([elicitations.request(client, wanted), elicitations.request(client, wanted)])
   t.match([first, second], [{ status: 'rejected', reason: { message: 'down' } }, { status: 'fulfilled' }])
 })
 
 t.test('each principal, client and provider has a record of its own', async t => {
-  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const elicitations = create(memoryStore().state)
   const variants: Array<(e: Elicitations) => Promise<{ id: string } | null>> = [
     e => e.request(client, wanted),
     e => e.request(client, { ...wanted, principal: { issuer: 'i', subject: 't' } }),
@@ -64,7 +73,7 @@ t.test('each principal, client and provider has a record of its own', async t =>
 })
 
 t.test('a held record is finished by its holder only, and given back when that fails or is gone', async t => {
-  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const elicitations = create(memoryStore().state)
   const hash = elicitationHash((await elicitations.request(client, wanted))!.id)
   t.strictSame(await Promise.all([elicitations.hold(hash, 'one'), elicitations.hold(hash, 'two')]), ['won', 'held'])
   t.equal(await elicitations.hold(hash, 'one'), 'won', 'the holder renews')
@@ -83,21 +92,57 @@ t.test('a held record is finished by its holder only, and given back when that f
 })
 
 t.test('a decline holds for the cool-down, unless the user begins by themselves', async t => {
-  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const { elicitations, declines } = createBoth(memoryStore().state)
   const { id } = (await elicitations.request(client, wanted))!
   await elicitations.end(elicitationHash(id), 'declined', null)
   t.equal(await elicitations.request(client, wanted), null)
+  t.type((await elicitations.request({ id: 'another' }, wanted))?.id, 'string', 'another client may ask')
   t.type((await elicitations.offer(wanted)).id, 'string')
-  advance(t, 1)
-  await elicitations.reopen(wanted.principal, 'other')
-  await elicitations.reopen({ issuer: 'i', subject: 'another' }, wanted.provider)
+  await declines.clear(wanted.principal, 'other')
+  await declines.clear({ issuer: 'i', subject: 'another' }, wanted.provider)
   t.equal(await elicitations.request(client, wanted), null, 'another provider, or user, is another matter')
-  await elicitations.reopen(wanted.principal, wanted.provider)
-  t.not((await elicitations.request(client, wanted))?.id, id)
+  const { now } = Date
+  t.intercept(Date, 'now', { value: () => now() - 60_000, configurable: true })       // a clock that jumps back has no say
+  await declines.clear(wanted.principal, wanted.provider)
+  const again = (await elicitations.request(client, wanted))!
+  t.not(again.id, id)
+  await elicitations.end(elicitationHash(again.id), 'declined', null)
+  t.equal(await elicitations.request(client, wanted), null)
+})
+
+t.test('a decline counts whichever link of a client it is made on', async t => {
+  const elicitations = create(memoryStore().state)
+  const first = (await elicitations.request(client, wanted))!
+  advance(t, limits.ttlMs - 60_000)
+  const second = (await elicitations.request(client, wanted))!
+  t.not(second.id, first.id)
+  await elicitations.end(elicitationHash(first.id), 'declined', null)
+  t.equal(await elicitations.request(client, wanted), null)
+})
+
+t.test('a decline that was remembered longer ago than the generations are still counts', async t => {
+  const { state } = memoryStore()
+  const declines = createDeclines({ state, sealer, coolDownMs: 86_400_000 })
+  await declines.clear(wanted.principal, wanted.provider)
+  advance(t, 86_400_000)
+  await declines.add('asker', wanted.principal, wanted.provider)
+  advance(t, 7_200_000)
+  t.equal(await declines.has('asker', wanted.principal, wanted.provider), true)
+  await declines.clear(wanted.principal, wanted.provider)
+  t.equal(await declines.has('asker', wanted.principal, wanted.provider), false)
+  await declines.add('asker', wanted.principal, wanted.provider)
+  t.equal(await declines.has('asker', wanted.principal, wanted.provider), true)
+})
+
+t.test('without a cool-down nothing is remembered', async t => {
+  const { state } = memoryStore()
+  const declines = createDeclines({ state, sealer, coolDownMs: 0 })
+  await declines.add('asker', wanted.principal, wanted.provider)
+  t.equal(await declines.has('asker', wanted.principal, wanted.provider), false)
 })
 
 t.test('a link that is about to expire is not handed out again', async t => {
-  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const elicitations = create(memoryStore().state)
   const first = await elicitations.request(client, wanted)
   advance(t, limits.ttlMs - 230_000)
   t.equal((await elicitations.request(client, wanted))?.id, first?.id)
@@ -108,7 +153,7 @@ t.test('a link that is about to expire is not handed out again', async t => {
 })
 
 t.test('a record ends once', async t => {
-  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const elicitations = create(memoryStore().state)
   const { id } = (await elicitations.request(client, wanted))!
   const hash = elicitationHash(id)
   const ends = await Promise.all([elicitations.end(hash, 'completed', null), elicitations.end(hash, 'declined', null), elicitations.end(hash, 'failed', null)])
@@ -120,9 +165,7 @@ t.test('a record ends once', async t => {
 t.test('what is stored tells neither id nor user', async t => {
   const rows: string[] = []
   const { state } = memoryStore()
-  const elicitations = createElicitations({
-    state: { ...state, put: async (key, value, ...rest) => { rows.push(`${key} ${value}`); return await state.put(key, value, ...rest) } }, sealer, ...limits
-  })
+  const elicitations = create({ ...state, put: async (key, value, ...rest) => { rows.push(`${key} ${value}`); return await state.put(key, value, ...rest) } })
   const { id } = (await elicitations.request(client, { ...wanted, principal: { issuer: 'canary-issuer', subject: 'canary-subject' } }))!
   t.equal(rows.length, 2)
   for (const row of rows) {
@@ -131,7 +174,7 @@ t.test('what is stored tells neither id nor user', async t => {
   }
 })
 
-const link = (id: string, createdAt = 1): Link => ({ id, createdAt, expiresAt: Date.now() + 1000 })
+const link = (id: string, generation = 1): Link => ({ id, generation, expiresAt: Date.now() + 1000 })
 const settled = async (): Promise<void> => await new Promise(resolve => setImmediate(resolve))
 
 t.test('completion: other processes are told by the bus; a broken bus, an odd message or a dead session do no harm', async t => {
@@ -141,33 +184,33 @@ t.test('completion: other processes are told by the bus; a broken bus, an odd me
   const told: string[] = []
   const notify = (name: string) => async (): Promise<void> => { told.push(name) }
   const sessions = Array.from({ length: 5 }, () => ({}))
-  here.watch(link('id'), 'c', sessions[0]!, notify('here'))
-  here.watch(link('id'), 'c', sessions[0]!, notify('here'))
-  there.watch(link('id'), 'c', sessions[1]!, async () => { throw new Error('dead') })
-  there.watch(link('id'), 'c', sessions[2]!, notify('there'))
-  there.watch(link('other'), 'd', sessions[3]!, notify('other'))
-  there.watch(link('forgotten'), 'c', sessions[4]!, notify('forgotten'))()
-  for (const message of ['', '{', '[]', '{"elicitation":7}', '{"elicitation":"x"}', '{"connection":"c"}', '{"connection":"x","at":1}']) await bus.publish(message)
-  here.announce({ elicitation: elicitationHash('id') })
-  here.announce({ elicitation: elicitationHash('id') })
-  here.announce({ connection: 'c', at: 1 })
+  here.watch(link('id'), ['asker', 'c'], sessions[0]!, notify('here'))
+  here.watch(link('id'), ['asker', 'c'], sessions[0]!, notify('here'))
+  there.watch(link('id'), ['asker', 'c'], sessions[1]!, async () => { throw new Error('dead') })
+  there.watch(link('id'), ['asker', 'c'], sessions[2]!, notify('there'))
+  there.watch(link('other'), ['another', 'd'], sessions[3]!, notify('other'))
+  there.watch(link('forgotten'), ['asker', 'c'], sessions[4]!, notify('forgotten'))()
+  for (const message of ['', '{', '[]', '{"topic":7}', '{"topic":"x"}', '{"topic":"asker","before":"x"}']) await bus.publish(message)
+  here.announce('asker')
+  here.announce('asker')
+  here.announce('c', 2)
   await settled()
   t.strictSame(told.sort(), ['here', 'there'])
-  there.watch(link('later', 3), 'd', sessions[4]!, notify('later'))
-  here.announce({ connection: 'd', at: 2 })
+  there.watch(link('later', 3), ['another', 'd'], sessions[4]!, notify('later'))
+  here.announce('d', 2)
   await settled()
   t.ok(told.includes('other'), 'whoever waits for the same connection is told as well')
   t.notOk(told.includes('later'), 'but not of a link that was handed out since')
 
-  there.watch(link('late'), 'e', sessions[3]!, notify('late'))
+  there.watch(link('late'), ['e'], sessions[3]!, notify('late'))
   await there.close()
-  here.announce({ connection: 'e', at: 1 })
+  here.announce('e')
   await settled()
   t.notOk(told.includes('late'))
   for (const publish of [async () => { throw new Error('down') }, () => { throw new Error('down') }, () => new Promise<void>(() => {})]) {
     const broken = await createCompletion({ ...bus, publish }, error => errors.push(error))
-    broken.watch(link('id'), 'c', sessions[0]!, notify('still'))
-    broken.announce({ elicitation: elicitationHash('id') })
+    broken.watch(link('id'), ['c'], sessions[0]!, notify('still'))
+    broken.announce('c')
     await settled()
     await broken.close()
   }
@@ -182,19 +225,18 @@ t.test('sessions that nobody tells anything are forgotten with their elicitation
   const completion = await createCompletion({ publish: async () => {}, subscribe: async () => async () => {} }, () => {})
   const told: string[] = []
   const session = {}
-  completion.watch(link('old'), 'c', session, async () => { told.push('old') })
+  completion.watch(link('old'), ['c'], session, async () => { told.push('old') })
   advance(t, 600_000)
   tick()
-  completion.watch(link('lasting'), 'd', session, async () => { told.push('lasting') })
-  completion.announce({ connection: 'c', at: 1 })
+  completion.announce('c')
   await settled()
   t.strictSame(told, ['old'], 'who went to the provider in the last moment has ten minutes there')
 
-  completion.watch(link('forgotten'), 'c', session, async () => { told.push('forgotten') })
+  completion.watch(link('forgotten'), ['c'], session, async () => { told.push('forgotten') })
   advance(t, 632_000)
-  completion.watch(link('other'), 'c', session, async () => { told.push('other') })
+  completion.watch(link('other'), ['c'], session, async () => { told.push('other') })
   tick()
-  completion.announce({ connection: 'c', at: 1 })
+  completion.announce('c')
   await settled()
   t.strictSame(told, ['old', 'other'])
 })
@@ -204,38 +246,35 @@ t.test('what was announced is on the bus before the store closes', async t => {
   const completion = await createCompletion({
     publish: async message => { await settled(); published.push(message) }, subscribe: async () => async () => { published.push('unsubscribed') }
   }, () => {})
-  completion.announce({ elicitation: 'x' })
+  completion.announce('x')
   await completion.close()
-  t.strictSame(published, ['{"elicitation":"x"}', 'unsubscribed'])
+  t.strictSame(published, ['{"topic":"x"}', 'unsubscribed'])
 })
 
 t.test('a link whose waiters were told to wait no longer is not handed out again', async t => {
-  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const elicitations = create(memoryStore().state)
   const first = (await elicitations.request(client, wanted))!
   const offered = await elicitations.offer(wanted)
   await elicitations.retire({ ...wanted.principal, subject: 'another' }, wanted.provider)
   t.equal((await elicitations.request(client, wanted))?.id, first.id, 'another user\'s connection is another matter')
   const { now } = Date
-  t.intercept(Date, 'now', { value: () => now() + 5000, configurable: true })       // a process whose clock is ahead
-  const at = await elicitations.retire(wanted.principal, wanted.provider)
-  t.intercept(Date, 'now', { value: now, configurable: true })
-  t.equal(await elicitations.isLive(elicitationHash(first.id)), false)
+  t.intercept(Date, 'now', { value: () => now() - 5000, configurable: true })       // a clock that jumps back has no say
+  const generation = await elicitations.retire(wanted.principal, wanted.provider)
   t.ok(isPending((await elicitations.find(elicitationHash(first.id)))!), 'it can still be used')
   const second = (await elicitations.request(client, wanted))!
   t.not(second.id, first.id)
-  t.ok(first.createdAt <= at && at < second.createdAt)
-  t.equal(await elicitations.isLive(elicitationHash(second.id)), true)
+  t.ok(first.generation < generation && generation <= second.generation)
   t.equal((await elicitations.request(client, wanted))?.id, second.id)
   t.equal((await elicitations.offer(wanted)).id, offered.id, 'what waits on the connections page was handed to nobody')
-  t.equal(await elicitations.isLive(elicitationHash('unknown')), false)
+  t.ok(generation < await elicitations.retire(wanted.principal, wanted.provider))
 })
 
 t.test('the cool-down ends', async t => {
-  const elicitations = createElicitations({ state: memoryStore().state, sealer, ...limits })
+  const elicitations = create(memoryStore().state)
   await elicitations.end(elicitationHash((await elicitations.request(client, wanted))!.id), 'declined', null)
   t.equal(await elicitations.request(client, wanted), null)
   await elicitations.end(elicitationHash((await elicitations.offer(wanted)).id), 'declined', null)
   t.type((await elicitations.offer(wanted)).id, 'string', 'what waits on the connections page has none')
-  advance(t, limits.declineCoolDownMs + 1)
+  advance(t, limits.coolDownMs + 1)
   t.type((await elicitations.request(client, wanted))?.id, 'string')
 })

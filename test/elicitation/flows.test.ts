@@ -8,7 +8,7 @@ import { createSealer } from '../../lib/vault/sealer.js'
 
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
 const principal = { issuer: 'i', subject: 's' }
-const flow: Omit<Flow, 'status' | 'startedAt' | 'expiresAt'> = {
+const flow: Omit<Flow, 'status' | 'generation' | 'expiresAt'> = {
   elicitationId: 'canary-id', provider: 'acme', issuer: 'i', clientId: 'c', redirectUri: 'r', scopes: [], codeVerifier: 'canary-verifier', cookieHash: hashFlowCookie('canary-cookie')
 }
 
@@ -55,12 +55,11 @@ t.test('a disconnect ends the flows of one user at one provider that were starte
   t.equal(await flows.isRevoked(await find('before'), principal), false)
 
   const { now } = Date
-  t.intercept(Date, 'now', { value: () => now() + 5000, configurable: true })       // a process whose clock is ahead
+  t.intercept(Date, 'now', { value: () => now() - 5000, configurable: true })       // a clock that jumps back has no say
   await flows.revoke(principal, 'acme')
-  t.intercept(Date, 'now', { value: now, configurable: true })
   t.equal(await flows.isRevoked(await find('before'), principal), true)
   await flows.start('after', principal, flow)
   t.equal(await flows.isRevoked(await find('after'), principal), false)
   await flows.revoke(principal, 'acme')
-  t.equal(await flows.isRevoked(await find('after'), principal), true, 'the next one is later than that, whatever the clock says')
+  t.equal(await flows.isRevoked(await find('after'), principal), true)
 })

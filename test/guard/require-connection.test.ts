@@ -245,3 +245,18 @@ t.test('what was withheld can be allowed on the connections page, however much l
   const { location } = (await browser.press('/connect', '/acme/connect')).headers
   t.match((await browser.get(String(location))).body, 'issues:admin')
 })
+
+t.test('an older link for less: what is granted by then is asked for again, and what a narrower grant lost is asked for, not refused', async t => {
+  const server = await startServer(t)
+  const reader = await server.elicit(A)
+  const writer = await server.elicit(A, { clientId: 'client-2', scopes: ['issues:write'] })
+  const browser = server.browser(A)
+  const early = await server.untilCallback(browser, reader.url)
+  await connect(server, writer.url)
+  t.match((await browser.get(reader.url)).body, /issues:read.*issues:write/s)
+  t.equal((await browser.get(early.href)).statusCode, 303, 'it was under way already, for less')
+  const { elicitations } = await rejection(writer.session.client.callTool({ name: 'issues' }))
+  t.equal(elicitations.length, 1)
+  await connect(server, elicitations[0].url)
+  t.match(await writer.session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+})

@@ -188,6 +188,15 @@ t.test('token responses that can be used', async t => {
   response = { access_token: 'x', token_type: 'bearer', scope: '' }
   t.strictSame((await exchange(scripted.provider({ publicClient: true }))).scopes, [], 'an empty list is no scope')
 
+  for (const [expiresIn, most] of [['1e308', Infinity], ['1e-9', 0], ['0', 0]] as const) {
+    scripted.answers['/token'] = (_request, answer) => {
+      answer.writeHead(200, { 'content-type': 'application/json' }).end(`{"access_token":"x","token_type":"bearer","expires_in":${expiresIn}}`)
+    }
+    const { expiresAt } = await exchange(scripted.provider())
+    if (most === 0) t.equal(expiresAt, undefined, `${expiresIn}: no user is asked again at once, for ever`)
+    else t.ok(Number.isSafeInteger(expiresAt) && expiresAt! > Date.now(), expiresIn)
+  }
+
   const [basic, post, publicClient] = bodies
   t.match(basic, /^Basic .*grant_type=authorization_code/)
   t.match(basic, 'code_verifier=vvv')

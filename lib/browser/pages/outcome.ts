@@ -48,7 +48,7 @@ const FAILURE: Outcome = { title: 'Something went wrong', text: 'This server mad
 const REFUSAL: Outcome = { title: 'This could not be read', text: 'Nothing was changed. Open the page again.', way: 'retry' }
 
 export function outcomeOf (code: string, status: number): Outcome {
-  return OUTCOMES[code] ?? BY_STATUS[status] ?? (status < 500 ? REFUSAL : FAILURE)
+  return (Object.hasOwn(OUTCOMES, code) ? OUTCOMES[code] : BY_STATUS[status]) ?? (status < 500 ? REFUSAL : FAILURE)
 }
 
 /** @param account the signed-in account, where that is the point */

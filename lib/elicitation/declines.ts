@@ -1,0 +1,41 @@
+import { LOST, untilWon } from '../compare-and-set.js'
+import type { Principal, StateStore } from '../types.js'
+import type { Sealer } from '../vault/sealer.js'
+import { createGenerations } from './generations.js'
+import { createRecords } from './records.js'
+
+/** Who is not asked again for a while, since they said no. */
+export interface Declines {
+  /** @param asker what was declined: a principal's connection to a provider, for one client */
+  add (asker: string, principal: Principal, provider: string): Promise<void>
+  has (asker: string, principal: Principal, provider: string): Promise<boolean>
+  /** The user begins by themselves: what they declined of this provider is void, for every client. */
+  clear (principal: Principal, provider: string): Promise<void>
+}
+
+/** A generation outlives every decline. */
+const AFTERLIFE_MS = 60 * 60_000
+
+export function createDeclines ({ state, sealer, coolDownMs }: { state: StateStore, sealer: Sealer, coolDownMs: number }): Declines {
+  const records = createRecords<{ readonly generation: number }>('decline', state, sealer)
+  const generations = createGenerations('decline-generation', { state, sealer }, coolDownMs + AFTERLIFE_MS)
+  return {
+    async add (asker, principal, provider) {
+      if (coolDownMs === 0) return
+      const generation = await generations.current(principal, provider)
+      await untilWon(async () => {
+        const found = await records.get(asker)
+        return await records.put(asker, { generation }, found?.revision ?? null, coolDownMs) ?? LOST
+      })
+    },
+
+    async has (asker, principal, provider) {
+      const found = await records.get(asker)
+      return found !== null && await generations.current(principal, provider) <= found.record.generation
+    },
+
+    async clear (principal, provider) {
+      await generations.begin(principal, provider)
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { LOST, untilWon } from '../compare-and-set.js'
+import { hashConnection } from '../principal.js'
+import type { Principal, StateStore } from '../types.js'
+import type { Sealer } from '../vault/sealer.js'
+import { createRecords } from './records.js'
+
+/**
+ * A number for each principal and provider that only grows. What is made remembers the generation of that moment; once a
+ * later one has begun, it is out of date. No clock is compared: those of several processes differ, and jump.
+ */
+export interface Generations {
+  current (principal: Principal, provider: string): Promise<number>
+  /** Begins the next generation. @returns its number */
+  begin (principal: Principal, provider: string): Promise<number>
+}
+
+/** @param ttlMs longer than anything lives that remembers a generation */
+export function createGenerations (kind: string, { state, sealer }: { state: StateStore, sealer: Sealer }, ttlMs: number): Generations {
+  const records = createRecords<{ readonly generation: number }>(kind, state, sealer)
+  return {
+    async current (principal, provider) {
+      return (await records.get(hashConnection(principal, provider)))?.record.generation ?? 0
+    },
+
+    async begin (principal, provider) {
+      const key = hashConnection(principal, provider)
+      return await untilWon(async () => {
+        const found = await records.get(key)
+        // It starts with the time of day, so that a record that has expired does not begin again with old numbers.
+        const generation = Math.max(Date.now(), (found?.record.generation ?? 0) + 1)
+        return await records.put(key, { generation }, found?.revision ?? null, ttlMs) === null ? LOST : generation
+      })
+    }
+  }
+}

@@ -2,7 +2,7 @@ import createError from '@fastify/error'
 
 /*
  * Every error code of the package. Messages are fixed or name configuration only, so that they are safe for the model,
- * the browser and the log.
+ * the browser and the log; ORIGIN_MISMATCH alone repeats something that was sent, for the log.
  */
 
 const CODE = 'FST_MCP_CONNECT_'
@@ -64,9 +64,10 @@ export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}
 // What is stored
 export const SealBrokenError = createError<[string]>(`${CODE}SEAL_BROKEN`,
   'A stored value cannot be opened: it was changed or moved, or its key (id %s) is not in the keys option; put that key back at the end of keys', 500)
+export const AdapterFailedError = createError<[string]>(`${CODE}ADAPTER_FAILED`, '%s of the given store or vault failed', 503)
 export const AdapterInvalidError = createError<[string, string]>(`${CODE}ADAPTER_INVALID`, '%s of the given store or vault must return %s', 500)
 export const StoreContentionError = createError(`${CODE}STORE_CONTENTION`, 'A record kept changing while it was written; try again', 503)
-export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'The store did not answer in time', 503)
+export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'The store or its bus did not answer in time', 503)
 
 /**
  * What a guarded handler ends with when it did not run. A tool's caller gets the message as an `isError` text, a

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { checkState, checkVault } from './adapters.js'
 import { createBrowserSessions } from './browser/browser-session.js'
 import { createCookies } from './browser/cookies.js'
 import { createFlowCookies } from './browser/flow-cookies.js'
@@ -32,15 +33,15 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   assertHost(app)
   const { baseUrl, prefix, name, store, vault, keys, browser, providers, principal, authorize, ...settings } = resolveOptions(options)
   const { log } = app
-  const { state } = store
+  const state = checkState(store.state)
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)
   const declines = createDeclines({ state, sealer, coolDownMs: settings.declineCoolDownMs })
   const elicitations = createElicitations({ state, sealer, declines, ttlMs: settings.elicitationTtlMs })
-  const connections = createConnections({ vault, sealer })
+  const connections = createConnections({ vault: checkVault(vault), sealer })
   const completion = await createCompletion(store.bus, error =>
-    log.warn({ err: error }, 'mcp-connect: other processes could not be told that an elicitation has ended'))
+    log.warn({ err: error }, 'mcp-connect: other processes may not have been told that an elicitation has ended'))
   app.addHook('onClose', async () => {
     try {
       await completion.close()

@@ -5,8 +5,9 @@ import t from 'tap'
 /** What each room may import of the others; files directly in lib/ are rooms of one file. Below all of them lies the floor. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   index: ['plugin', 'providers', 'stores'],
-  plugin: ['options', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'vault'],
+  plugin: ['options', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'vault'],
   options: ['providers', 'vault'],
+  adapters: [],
   guard: ['elicitation', 'connections'],
   browser: ['elicitation', 'connections', 'oauth', 'vault'],
   elicitation: ['vault'],
@@ -16,7 +17,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   providers: [],
   stores: []
 }
-const FLOOR = ['types', 'errors', 'adapter-results', 'schemas', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback']
+const FLOOR = ['types', 'errors', 'schemas', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback']
 
 /** Which room a third-party library lives in. zod is the schema language of options and records everywhere. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {

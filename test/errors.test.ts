@@ -1,6 +1,6 @@
 import t from 'tap'
 import * as errors from '../lib/errors.js'
-import { outcomeOf } from '../lib/browser/pages/outcome.js'
+import { endingOf } from '../lib/browser/pages/ending.js'
 
 t.test('codes begin alike and are of one error each', async t => {
   const codes = Object.values(errors).filter(value => typeof value === 'function' && value !== errors.shortCode && value !== errors.NotRunError)
@@ -14,6 +14,6 @@ t.test('every error of a person\'s request has a page of its own', async t => {
     if (Class === errors.shortCode || Class === errors.NotRunError) continue
     const error = new (Class as new (...args: string[]) => { code: string, statusCode: number })('', '')
     if (error.statusCode >= 500 && error.statusCode !== 502) continue
-    t.not(outcomeOf(errors.shortCode(error.code), 400), outcomeOf('', 400), error.code)
+    t.not(endingOf(errors.shortCode(error.code), 400), endingOf('', 400), error.code)
   }
 })

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import type { Lookup } from '../connections/connections.js'
+import { logUnreadable, type Lookup } from '../connections/connections.js'
 import { isExpired } from '../connections/scopes.js'
-import { NotAuthorizedError } from '../errors.js'
 import type { Principal, Provider } from '../types.js'
+import { assertAuthorized } from './assertions.js'
 import type { FormView } from './forms.js'
 import { connectionsPage, type ConnectionView } from './pages/connections.js'
 import { page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
@@ -14,7 +14,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
   /** An entry that cannot be opened takes nothing else down with it. */
   async function look (request: FastifyRequest, principal: Principal, key: string, { issuer }: Provider): Promise<Lookup> {
     const found = await connections.look(principal, key, issuer)
-    if (found.kind === 'unreadable') request.log.error({ code: found.error.code, provider: key }, `mcp-connect: ${found.error.message}`)
+    if (found.kind === 'unreadable') logUnreadable(request.log, key, found)
     return found
   }
 
@@ -44,7 +44,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const { provider: key } = request.params as { provider: string }
       const provider = requireProvider(services, key)
       await forms.check(request, principal, ['connect', key])
-      if (!await services.authorize(principal, key)) throw new NotAuthorizedError()
+      await assertAuthorized(services, { principal, provider: key })
       const found = await look(request, principal, key, provider)
       // What was withheld before is asked for again: the user may be here to allow it.
       const before = found.kind === 'usable' ? found.entry.grant.requestedScopes : []

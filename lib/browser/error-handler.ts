@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shortCode } from '../errors.js'
 import { HTML, securityHeaders } from './headers.js'
-import { outcomeOf, outcomePage, type Outcome } from './pages/outcome.js'
+import { endingOf, endingPage, type Ending } from './pages/ending.js'
 import { recall } from './request-notes.js'
 import type { BrowserServices } from './services.js'
 import { findSignInUrl } from './visitors.js'
@@ -9,9 +9,12 @@ import { findSignInUrl } from './visitors.js'
 /** Refusals of ours that may be an attack or a wrong configuration, or that leave something behind. */
 const WORTH_A_WARNING = ['SUBJECT_MISMATCH', 'ORIGIN_MISMATCH', 'ISS_MISMATCH', 'DISCONNECTED']
 
+/** Of ours and of Fastify itself. Their messages are fixed. */
+const OURS = /^FST_(MCP_CONNECT|ERR)_/
+
 /**
- * Ends a request without success. The page and the log say what the error's code stands for, and nothing of what was
- * sent. Errors of others, such as those of a host's rate limiter, keep their status.
+ * Ends a request without success. The page says what the error's code stands for, and nothing of what was sent; the log
+ * says more of what others threw. Errors of others, such as those of a host's rate limiter, keep their status.
  */
 export function createErrorHandler (services: BrowserServices): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   const { browser, urls } = services
@@ -27,7 +30,7 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
   }
 
   /** The one clear next step. */
-  function wayOn (way: Outcome['way'], request: FastifyRequest): { readonly label: string, readonly url: string } {
+  function wayOn (way: Ending['way'], request: FastifyRequest): { readonly label: string, readonly url: string } {
     const { elicitationId, visitor, returnTo = new URL(urls.connections).pathname } = recall(request)
     if (way === 'sign in') {
       const url = signInUrl(request, returnTo)
@@ -38,7 +41,7 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     return { label: 'Your connections', url: urls.connections }
   }
 
-  /** @param code of ours or of Fastify, whose messages repeat nothing that was sent; empty for errors of others */
+  /** @param code empty for errors of others */
   function log (thrown: unknown, code: string, status: number, request: FastifyRequest): void {
     const error = thrown instanceof Error ? thrown : new Error('something that is no Error was thrown')      // and it may hold anything
     const provider = (request.params as { provider?: string } | undefined)?.provider
@@ -46,7 +49,7 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     if (code === '') {
       if (status >= 500) request.log.error({ err: error }, 'mcp-connect: failed')
       else request.log.warn({ ...about, status, reason: error.message }, 'mcp-connect: refused by this application')
-    } else if (status >= 500) request.log.error(about, `mcp-connect: ${error.message}`)
+    } else if (status >= 500) request.log.error({ ...about, ...error.cause !== undefined && { err: error.cause } }, `mcp-connect: ${error.message}`)
     else if (WORTH_A_WARNING.includes(shortCode(code))) request.log.warn(about, `mcp-connect: ${error.message}`)
     else request.log.info(about, 'mcp-connect: refused')
   }
@@ -59,10 +62,10 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
       request.log.error('mcp-connect: failed, by an error that cannot be logged')
     }
 
-    const outcome = outcomeOf(shortCode(code), status)
+    const ending = endingOf(shortCode(code), status)
     const account = shortCode(code) === 'SUBJECT_MISMATCH' ? recall(request).visitor?.label : undefined
     // Fastify takes the content type back before it calls an error handler; and when a hook of the host refuses, ours has not run yet.
-    return reply.code(status).headers(headers).type(HTML).send(outcomePage(outcome, wayOn(outcome.way, request), account))
+    return reply.code(status).headers(headers).type(HTML).send(endingPage(ending, wayOn(ending.way, request), account))
   }
 }
 
@@ -74,7 +77,7 @@ function readError (thrown: unknown, reply: FastifyReply): { readonly code: stri
   try {
     const { code, statusCode, status } = Object(thrown) as Readonly<Record<string, unknown>>
     return {
-      code: typeof code === 'string' && code.startsWith('FST_') ? code : '',
+      code: typeof code === 'string' && OURS.test(code) ? code : '',
       status: [statusCode, status, reply.statusCode].find(isErrorStatus) ?? 500
     }
   } catch {

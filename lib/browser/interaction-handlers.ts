@@ -1,11 +1,13 @@
 import type { FastifyRequest } from 'fastify'
-import { askerHash, elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
+import { askedAndGranted } from '../connections/scopes.js'
+import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
 import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
 import { RANDOM_TOKEN, randomToken } from '../random.js'
 import type { Provider } from '../types.js'
-import { assertAuthorized, assertOwn, assertPending, assertWon } from './ownership.js'
+import { assertAuthorized, assertOwn, assertPending } from './assertions.js'
+import { endUnconnected } from './end-unconnected.js'
 import { completedPage, declinedPage, interactionPage, leavingPage } from './pages/interaction.js'
 import { remember } from './request-notes.js'
 import { page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
@@ -32,10 +34,14 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     return { id, hash, elicitation, provider: requireProvider(services, elicitation.provider) }
   }
 
-  /** What is wanted, beside what is granted already: a new grant takes the place of the old one. */
+  /**
+   * What is wanted, beside what is granted already: a new grant takes the place of the old one. What the provider granted
+   * without having been asked is not asked for.
+   */
   async function scopesToAsk ({ elicitation: { principal, provider: key, scopes }, provider }: Own): Promise<readonly string[]> {
     const found = await services.connections.look(principal, key, provider.issuer)
-    return [...new Set([...found.kind === 'usable' ? found.entry.grant.scopes : [], ...scopes])]
+    const granted = found.kind === 'usable' ? askedAndGranted(found.entry.grant) : []
+    return [...new Set([...granted, ...scopes])]
   }
 
   /** What a form does. Scopes and reasons that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
@@ -91,8 +97,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const own = await findOwn(request, visitor)
       await forms.check(request, visitor.principal, declineAction(own))
       assertPending(own.elicitation)
-      assertWon(await elicitations.end(own.hash, 'declined', null))
-      services.completion.announce(askerHash(own.elicitation))
+      await endUnconnected(services, own.elicitation, own.hash, 'declined', null)
       return reply.redirect(urls.elicitation(own.id, 'done'), 303)
     },
 

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { missingScopes } from '../connections/scopes.js'
-import { askerHash, elicitationHash, type Elicitation, type Outcome } from '../elicitation/elicitations.js'
+import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
   ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError, ProviderRefusedError,
@@ -13,7 +13,8 @@ import { exchangeCode } from '../oauth/token-request.js'
 import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
-import { assertOwn, assertWon } from './ownership.js'
+import { assertOwn, assertWon } from './assertions.js'
+import { endUnconnected } from './end-unconnected.js'
 import { remember } from './request-notes.js'
 import { requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
 
@@ -67,11 +68,6 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     if (await flows.isRevoked(flow, principal)) throw new DisconnectedError()
   }
 
-  async function end ({ hash, holder, elicitation }: Attempt, outcome: Outcome): Promise<void> {
-    assertWon(await elicitations.end(hash, outcome, holder))
-    completion.announce(askerHash(elicitation))
-  }
-
   /** Redeems the code, and keeps what it gives. */
   async function connect (attempt: Attempt): Promise<void> {
     const { provider, configuration, principal, state, flow, url, hash, holder, log } = attempt
@@ -89,32 +85,32 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       assertWon(await elicitations.hold(hash, holder))
       await assertNotRevoked(flow, principal)
     })
-    // Once more: a disconnect revokes first and removes then, so that one of the two sees the other.
-    if (await flows.isRevoked(flow, principal)) {
-      await connections.remove(principal, flow.provider, saved)
-      throw new DisconnectedError()
-    }
-    const missing = missingScopes(grant, flow.scopes)
-    if (missing.length > 0) log.warn({ provider: flow.provider, missing }, LESS_GRANTED)
     let generation: number | undefined
     try {
       generation = await elicitations.retire(principal, flow.provider)
+      // Once more: a disconnect revokes first and removes then, so that one of the two sees the other.
+      if (await flows.isRevoked(flow, principal)) {
+        await connections.remove(principal, flow.provider, saved)
+        throw new DisconnectedError()
+      }
       assertWon(await elicitations.end(hash, 'completed', holder))
     } finally {
       // Whoever waits for this connection, by whichever link, need not wait any longer.
       completion.announce(hashConnection(principal, flow.provider), generation)
     }
+    const missing = missingScopes(grant, flow.scopes)
+    if (missing.length > 0) log.warn({ provider: flow.provider, missing }, LESS_GRANTED)
   }
 
   /** Does what the provider said. The flow is spent, and nobody else is at this elicitation. */
   async function finish (attempt: Attempt, response: AuthorizationResponse): Promise<void> {
-    const { provider, principal, flow } = attempt
+    const { provider, principal, flow, elicitation, hash, holder } = attempt
     if (!await services.authorize(principal, flow.provider)) {
-      await end(attempt, 'failed')
+      await endUnconnected(services, elicitation, hash, 'failed', holder)
       throw new NotAuthorizedError()
     }
     if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
-    if (response.kind === 'denied') return await end(attempt, 'declined')
+    if (response.kind === 'denied') return await endUnconnected(services, elicitation, hash, 'declined', holder)
     await connect(attempt)
   }
 

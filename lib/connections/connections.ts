@@ -1,4 +1,4 @@
-import { readDeleted, readRevision, readStored } from '../adapter-results.js'
+import type { FastifyBaseLogger } from 'fastify'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
 import { SealBrokenError } from '../errors.js'
@@ -24,6 +24,11 @@ export type Lookup =
   | { readonly kind: 'none', readonly revision: null }
   | { readonly kind: 'unreadable', readonly revision: Revision, readonly error: Error & { readonly code: string } }
   | { readonly kind: 'foreign' | 'usable', readonly revision: Revision, readonly entry: VaultEntry }
+
+/** Tells the operator of an entry that cannot be opened: the message names the key that is missing. */
+export function logUnreadable (log: FastifyBaseLogger, provider: string, { error }: Lookup & { kind: 'unreadable' }): void {
+  log.error({ code: error.code, provider }, `mcp-connect: ${error.message}`)
+}
 
 /** The connections of all principals, in the vault. There is no look-up without a principal. */
 export interface Connections {
@@ -59,32 +64,30 @@ export function createConnections ({ vault, sealer }: { vault: TokenVault, seale
 
   return {
     async look (principal, provider, issuer) {
-      return open(readStored('vault.get', await vault.get(...address(principal, provider))), principal, provider, issuer)
+      return open(await vault.get(...address(principal, provider)), principal, provider, issuer)
     },
 
     async save (principal, provider, issuer, grant, check) {
       const [owner, name] = address(principal, provider)
       return await untilWon(async () => {
-        const stored = readStored('vault.get', await vault.get(owner, name))
+        const stored = await vault.get(owner, name)
         const previous = open(stored, principal, provider, issuer)
         const withheld = previous.kind === 'usable' ? missingScopes(previous.entry.grant, previous.entry.grant.requestedScopes) : []
         const requestedScopes = [...new Set([...withheld, ...grant.requestedScopes])]
         const entry: VaultEntry = { grant: { ...grant, requestedScopes }, issuer, connectedAt: Date.now() }
         const sealed = sealer.seal(JSON.stringify(entry), context(principal, provider))
         await check()
-        return readRevision('vault.put', await vault.put(owner, name, sealed, stored?.revision ?? null)) ?? LOST
+        return await vault.put(owner, name, sealed, stored?.revision ?? null) ?? LOST
       })
     },
 
     async remove (principal, provider, saved) {
       const [owner, name] = address(principal, provider)
-      const removeRevision = async (revision: Revision): Promise<boolean> =>
-        readDeleted('vault.delete', await vault.delete(owner, name, revision))
-      if (saved !== undefined) return await removeRevision(saved)
+      if (saved !== undefined) return await vault.delete(owner, name, saved)
       return await untilWon(async () => {
-        const stored = readStored('vault.get', await vault.get(owner, name))
+        const stored = await vault.get(owner, name)
         if (stored === null) return false
-        return await removeRevision(stored.revision) || LOST
+        return await vault.delete(owner, name, stored.revision) || LOST
       })
     }
   }

@@ -8,6 +8,11 @@ export function missingScopes (grant: Grant, wanted: readonly string[]): readonl
   return wanted.filter(scope => !grant.scopes.includes(scope) && !NEVER_MISSING.includes(scope))
 }
 
+/** Granted scopes without those that the provider added by itself. */
+export function askedAndGranted ({ scopes, requestedScopes }: Grant): readonly string[] {
+  return scopes.filter(scope => requestedScopes.includes(scope))
+}
+
 /** Whether all scopes that are missing have been asked for since the user connected: asking again would not change the answer. */
 export function isWithheld (grant: Grant, wanted: readonly string[]): boolean {
   const missing = missingScopes(grant, wanted)

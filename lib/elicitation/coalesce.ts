@@ -22,13 +22,13 @@ export function coalesce<W, R> (merge: (a: W, b: W) => W, run: (key: string, wan
   }
 
   return (key, wanted) => {
-    const current = running.get(key)
-    if (current === undefined) return start(key, wanted)
     const waiting = next.get(key)
     if (waiting !== undefined) {
       waiting.wanted = merge(waiting.wanted, wanted)
       return waiting.result
     }
+    const current = running.get(key)
+    if (current === undefined) return start(key, wanted)
     const entry: { wanted: W, result: Promise<R> } = {
       wanted,
       result: current.catch(() => {}).then((): Promise<R> => {

@@ -24,7 +24,7 @@ export interface Completion {
    * @param before links of this generation and of later ones wait for something else
    */
   announce (topic: string, before?: number): void
-  /** Ends once what was announced is on the bus, or a second has passed. */
+  /** Ends once what was announced is on the bus, or the bus does not answer for a second. Never fails. */
   close (): Promise<void>
 }
 
@@ -36,7 +36,7 @@ interface Watched {
 }
 
 const SWEEP_INTERVAL_MS = 60_000
-const CLOSE_TIMEOUT_MS = 1000
+const BUS_TIMEOUT_MS = 1000
 /** How long after its link has expired an elicitation can still end: the user may have gone to the provider in the last moment. */
 const LATEST_END_MS = FLOW_TTL_MS + HOLD_MS
 
@@ -92,15 +92,15 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
 
     announce (topic, before) {
       deliver(topic, before)
-      const published = Promise.resolve().then(() => bus.publish(JSON.stringify({ topic, before })))
+      const published = withTimeout(Promise.resolve().then(() => bus.publish(JSON.stringify({ topic, before }))), BUS_TIMEOUT_MS)
         .catch(onError).finally(() => publishing.delete(published))
       publishing.add(published)
     },
 
     async close () {
       clearInterval(sweeper)
-      await withTimeout(Promise.all(publishing), CLOSE_TIMEOUT_MS).catch(onError)
-      await unsubscribe()
+      await Promise.all(publishing)
+      await withTimeout(unsubscribe(), BUS_TIMEOUT_MS).catch(onError)
     }
   }
 }

@@ -6,19 +6,19 @@ import { createRecords } from './records.js'
 
 /** Who is not asked again for a while, since they said no. */
 export interface Declines {
-  /** @param asker what was declined: a principal's connection to a provider, for one client */
+  /** @param asker who asked, by `askerHash` */
   add (asker: string, principal: Principal, provider: string): Promise<void>
   has (asker: string, principal: Principal, provider: string): Promise<boolean>
   /** The user begins by themselves: what they declined of this provider is void, for every client. */
   clear (principal: Principal, provider: string): Promise<void>
 }
 
-/** A generation outlives every decline. */
-const AFTERLIFE_MS = 60 * 60_000
+/** A generation outlives every decline by this time. */
+const MARGIN_MS = 60 * 60_000
 
 export function createDeclines ({ state, sealer, coolDownMs }: { state: StateStore, sealer: Sealer, coolDownMs: number }): Declines {
   const records = createRecords<{ readonly generation: number }>('decline', state, sealer)
-  const generations = createGenerations('decline-generation', { state, sealer }, coolDownMs + AFTERLIFE_MS)
+  const generations = createGenerations('decline-generation', { state, sealer }, coolDownMs + MARGIN_MS)
   return {
     async add (asker, principal, provider) {
       if (coolDownMs === 0) return

@@ -44,9 +44,10 @@ export interface Link {
 
 export interface Elicitations {
   /**
-   * The live elicitation of this principal, client and provider: the pending one, widened to what is wanted, or a new
-   * one. However many calls ask at once, there is one record.
-   * @returns `null` while the user's decline is younger than the cool-down
+   * The live elicitation of this principal, client and provider: the pending one, widened to what is wanted, as long as
+   * enough of its time is left and the user has not connected in between; or a new one. However many calls ask at once,
+   * there is one record.
+   * @returns `null` while a decline holds
    */
   request (client: NonNullable<Elicitation['client']>, wanted: Wanted): Promise<Link | null>
   /** The live elicitation that waits on the connections page. */
@@ -63,7 +64,7 @@ export interface Elicitations {
   hold (hash: string, holder: string): Promise<Turn>
   /** Gives a record back that this one holds, still pending. */
   release (hash: string, holder: string): Promise<void>
-  /** Moves a record to its final status; what is declined is not asked for again for a while. @param holder `null` for somebody who holds nothing */
+  /** Moves a record to its final status. @param holder `null` for somebody who holds nothing */
   end (hash: string, outcome: Outcome, holder: string | null): Promise<Turn>
 }
 
@@ -166,15 +167,7 @@ export function createElicitations ({ state, sealer, declines, ttlMs }: Services
       await change(hash, holder, ({ heldBy, ...record }) => record)
     },
 
-    async end (hash, outcome, holder) {
-      const found = await records.get(hash)
-      const turn = await change(hash, holder, record => ({ ...record, status: outcome }))
-      if (turn === 'won' && outcome === 'declined' && found !== null) {
-        const { principal, provider, client } = found.record
-        if (client !== null) await declines.add(askerHash(found.record), principal, provider)
-      }
-      return turn
-    }
+    end: (hash, outcome, holder) => change(hash, holder, record => ({ ...record, status: outcome }))
   }
 }
 

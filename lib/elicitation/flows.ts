@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hashFields } from '../encoding.js'
+import { StoreContentionError } from '../errors.js'
 import type { Principal, StateStore } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
 import { createGenerations } from './generations.js'
@@ -55,7 +56,7 @@ export function createFlows ({ state: store, sealer }: { state: StateStore, seal
     async start (state, principal, flow) {
       const generation = await generations.current(principal, flow.provider)
       const record: Flow = { ...flow, status: 'started', generation, expiresAt: Date.now() + FLOW_TTL_MS }
-      await records.put(keyOf(state), record, null, FLOW_TTL_MS + AFTERLIFE_MS)
+      if (await records.put(keyOf(state), record, null, FLOW_TTL_MS + AFTERLIFE_MS) === null) throw new StoreContentionError()
     },
 
     async find (state) {

@@ -6,7 +6,8 @@ import { createRecords } from './records.js'
 
 /**
  * A number for each principal and provider that only grows. What is made remembers the generation of that moment; once a
- * later one has begun, it is out of date. No clock is compared: those of several processes differ, and jump.
+ * later one has begun, it is out of date. The clocks of processes may differ, and jump, by less than the lifetime of the
+ * record: they matter only for the first number after it has expired.
  */
 export interface Generations {
   current (principal: Principal, provider: string): Promise<number>

@@ -1,4 +1,3 @@
-import { readDeleted, readRevision, readStored } from '../adapter-results.js'
 import type { Revision, StateStore } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
 
@@ -24,16 +23,11 @@ export function createRecords<T> (kind: string, state: StateStore, sealer: Seale
   const rowKey = (key: string): string => `${kind}:${key}`
   return {
     async get (key) {
-      const stored = readStored('state.get', await state.get(rowKey(key)))
+      const stored = await state.get(rowKey(key))
       if (stored === null) return null
       return { record: JSON.parse(sealer.open(stored.value, [kind, key])) as T, revision: stored.revision }
     },
-    async put (key, record, expected, ttlMs) {
-      const sealed = sealer.seal(JSON.stringify(record), [kind, key])
-      return readRevision('state.put', await state.put(rowKey(key), sealed, expected, ttlMs))
-    },
-    async delete (key, expected) {
-      return readDeleted('state.delete', await state.delete(rowKey(key), expected))
-    }
+    put: (key, record, expected, ttlMs) => state.put(rowKey(key), sealer.seal(JSON.stringify(record), [kind, key]), expected, ttlMs),
+    delete: (key, expected) => state.delete(rowKey(key), expected)
   }
 }

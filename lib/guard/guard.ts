@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { createConnection } from '../connections/connection.js'
-import type { Connections, VaultEntry } from '../connections/connections.js'
+import { logUnreadable, type Connections, type VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { askerHash, elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
@@ -65,7 +65,7 @@ export function createDecide (services: GuardServices): Decide {
     const { key, provider } = requirement
     if (!await services.authorize(principal, key)) throw new NotRunError(texts.notAuthorized(requirement))
     const found = await connections.look(principal, key, provider.issuer)
-    if (found.kind === 'unreadable') log.error({ code: found.error.code, provider: key }, `mcp-connect: ${found.error.message}`)
+    if (found.kind === 'unreadable') logUnreadable(log, key, found)
     const { kind, revision } = found
     return { ...requirement, entry: kind === 'usable' ? found.entry : null, unreadable: kind === 'unreadable', revision }
   }
@@ -82,7 +82,10 @@ export function createDecide (services: GuardServices): Decide {
     const handed = await Promise.all(missing.map(async needed =>
       ({ needed, link: await elicitations.request(call.client, wantedOf(principal, needed)) })))
     const refused = handed.filter(({ link }) => link === null)
-    if (refused.length > 0) throw new NotRunError(texts.declined(refused.map(({ needed }) => needed), connectionsUrl))
+    if (refused.length > 0) {
+      const declined = refused.map(({ needed }) => needed)
+      return await fallBack(principal, declined, texts.declined(declined, connectionsUrl))
+    }
     const elicited = await Promise.all(handed.map(async ({ needed, link }) => {
       const { id } = link!
       if (!await watch(principal, call, needed, link!)) return null

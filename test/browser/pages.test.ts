@@ -389,7 +389,7 @@ t.test('hostile labels on the pages of refusals; an outage of the vault is no un
   t.match((await server.browser({ ...A, label: '\u202E' }).get('/connect')).body, 'Signed in as <strong>a</strong>')
   t.intercept(server.store.vault, 'get', { value: async () => { throw new Error('down') } })
   const broken = await server.browser(A).get('/connect')
-  t.equal(broken.statusCode, 500)
+  t.equal(broken.statusCode, 503)
   t.notMatch(broken.body, 'no longer be read')
 })
 

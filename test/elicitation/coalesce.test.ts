@@ -21,3 +21,24 @@ t.test('other keys do not wait', async t => {
   t.equal(await ask('key', 'b'), 'b')
   await t.rejects(slow)
 })
+
+t.test('one at a time, also for calls that come in the moment in which one run follows another', async t => {
+  let running = 0
+  let most = 0
+  const ask = coalesce<number, number>((a, b) => Math.max(a, b), async (_key, wanted) => {
+    most = Math.max(most, ++running)
+    await new Promise(resolve => setImmediate(resolve))
+    running--
+    return wanted
+  })
+  const calls = [ask('key', 1), ask('key', 2)]
+  const more = calls[0]!.then(async () => {
+    for (let i = 0; i < 10; i++) {
+      calls.push(ask('key', i))
+      await null
+    }
+  })
+  await more
+  await Promise.all(calls)
+  t.equal(most, 1)
+})

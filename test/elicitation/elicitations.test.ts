@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createElicitations, elicitationHash, isPending, type Elicitations, type Link, type Wanted } from '../../lib/elicitation/elicitations.js'
+import { askerHash, createElicitations, elicitationHash, isPending, type Elicitations, type Link, type Wanted } from '../../lib/elicitation/elicitations.js'
 import { createDeclines, type Declines } from '../../lib/elicitation/declines.js'
 import { createCompletion } from '../../lib/elicitation/completion.js'
 import { memoryStore } from '../../lib/index.js'
@@ -17,6 +17,11 @@ const limits = { ttlMs: 900_000, coolDownMs: 300_000 }
 function createBoth (state: StateStore): { elicitations: Elicitations, declines: Declines } {
   const declines = createDeclines({ state, sealer, ...limits })
   return { declines, elicitations: createElicitations({ state, sealer, declines, ...limits }) }
+}
+
+async function decline ({ elicitations, declines }: ReturnType<typeof createBoth>, { id }: { id: string }): Promise<void> {
+  await elicitations.end(elicitationHash(id), 'declined', null)
+  await declines.add(askerHash({ ...wanted, client }), wanted.principal, wanted.provider)
 }
 
 const create = (state: StateStore): Elicitations => createBoth(state).elicitations
@@ -92,9 +97,10 @@ t.test('a held record is finished by its holder only, and given back when that f
 })
 
 t.test('a decline holds for the cool-down, unless the user begins by themselves', async t => {
-  const { elicitations, declines } = createBoth(memoryStore().state)
-  const { id } = (await elicitations.request(client, wanted))!
-  await elicitations.end(elicitationHash(id), 'declined', null)
+  const both = createBoth(memoryStore().state)
+  const { elicitations, declines } = both
+  const first = (await elicitations.request(client, wanted))!
+  await decline(both, first)
   t.equal(await elicitations.request(client, wanted), null)
   t.type((await elicitations.request({ id: 'another' }, wanted))?.id, 'string', 'another client may ask')
   t.type((await elicitations.offer(wanted)).id, 'string')
@@ -105,18 +111,19 @@ t.test('a decline holds for the cool-down, unless the user begins by themselves'
   t.intercept(Date, 'now', { value: () => now() - 60_000, configurable: true })       // a clock that jumps back has no say
   await declines.clear(wanted.principal, wanted.provider)
   const again = (await elicitations.request(client, wanted))!
-  t.not(again.id, id)
-  await elicitations.end(elicitationHash(again.id), 'declined', null)
+  t.not(again.id, first.id)
+  await decline(both, again)
   t.equal(await elicitations.request(client, wanted), null)
 })
 
 t.test('a decline counts whichever link of a client it is made on', async t => {
-  const elicitations = create(memoryStore().state)
+  const both = createBoth(memoryStore().state)
+  const { elicitations } = both
   const first = (await elicitations.request(client, wanted))!
   advance(t, limits.ttlMs - 60_000)
   const second = (await elicitations.request(client, wanted))!
   t.not(second.id, first.id)
-  await elicitations.end(elicitationHash(first.id), 'declined', null)
+  await decline(both, first)
   t.equal(await elicitations.request(client, wanted), null)
 })
 
@@ -270,10 +277,10 @@ t.test('a link whose waiters were told to wait no longer is not handed out again
 })
 
 t.test('the cool-down ends', async t => {
-  const elicitations = create(memoryStore().state)
-  await elicitations.end(elicitationHash((await elicitations.request(client, wanted))!.id), 'declined', null)
+  const both = createBoth(memoryStore().state)
+  const { elicitations } = both
+  await decline(both, (await elicitations.request(client, wanted))!)
   t.equal(await elicitations.request(client, wanted), null)
-  await elicitations.end(elicitationHash((await elicitations.offer(wanted)).id), 'declined', null)
   t.type((await elicitations.offer(wanted)).id, 'string', 'what waits on the connections page has none')
   advance(t, limits.coolDownMs + 1)
   t.type((await elicitations.request(client, wanted))?.id, 'string')

@@ -260,3 +260,33 @@ t.test('an older link for less: what is granted by then is asked for again, and 
   await connect(server, elicitations[0].url)
   t.match(await writer.session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
 })
+
+t.test('what a provider grants without having been asked is not asked for the next time', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const { fetch } = globalThis
+  const restore = t.intercept(globalThis, 'fetch', {
+    value: async (...args: Parameters<typeof fetch>) => {
+      const response = await fetch(...args)
+      if (args[1]?.method !== 'POST') return response
+      return Response.json({ ...await response.json() as object, scope: 'issues:read openid admin' })
+    }
+  })
+  await connect(server, url)
+  restore.restore()
+  t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+  const wider = await server.elicit(A, { clientId: 'client-2', scopes: ['issues:write'] })
+  const page = (await server.browser(A).get(wider.url)).body
+  t.match(page, /issues:read.*issues:write/s)
+  t.notMatch(page, /openid|admin/)
+})
+
+t.test('whoever declined and has second thoughts is asked for all that the tool needs', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A, { scopes: ['issues:write'] })
+  const browser = server.browser(A)
+  await browser.press(url, '/decline')
+  t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /declined.*\/connect/ }] })
+  const { location } = (await browser.press('/connect', '/acme/connect')).headers
+  t.match((await browser.get(String(location))).body, /issues:read.*issues:write/s)
+})

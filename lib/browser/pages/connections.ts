@@ -42,12 +42,12 @@ function statusText (status: ConnectionView['status']): string {
     case 'none': return 'Not connected.'
     case 'unreadable': return 'Connected, but what is stored can no longer be read. Connect it again.'
     case 'foreign': return 'Connected, but this server has changed where it asks for access since. Connect it again.'
-    case 'connected': return `${since(status)}.`
-    case 'expired': return `${since(status)}, but the access has expired. Connect it again.`
+    case 'connected': return `${connectedSince(status)}.`
+    case 'expired': return `${connectedSince(status)}, but the access has expired. Connect it again.`
   }
 }
 
-function since ({ since, scopes }: { readonly since: number, readonly scopes: readonly string[] }): string {
+function connectedSince ({ since, scopes }: { readonly since: number, readonly scopes: readonly string[] }): string {
   const date = new Date(since).toISOString().slice(0, 10)
   const permissions = scopes.length === 0 ? '' : html`, with !${scopeList(scopes)}`
   return html`Connected since <time datetime="${date}">${date}</time>!${permissions}`

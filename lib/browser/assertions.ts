@@ -28,6 +28,6 @@ export function assertWon (turn: Turn): void {
 }
 
 /** @throws FST_MCP_CONNECT_NOT_AUTHORIZED */
-export async function assertAuthorized ({ authorize }: BrowserServices, { principal, provider }: Elicitation): Promise<void> {
+export async function assertAuthorized ({ authorize }: BrowserServices, { principal, provider }: Pick<Elicitation, 'principal' | 'provider'>): Promise<void> {
   if (!await authorize(principal, provider)) throw new NotAuthorizedError()
 }

@@ -2,14 +2,14 @@ import { html } from 'ghtml'
 import { layout } from './layout.js'
 
 /** How an unsuccessful end is told to people, and what they can do next. */
-export interface Outcome {
+export interface Ending {
   readonly title: string
   readonly text: string
   readonly way: 'retry' | 'look again' | 'sign in' | 'connections'
 }
 
 /** By error code. What a request or a provider sent stands in none of them. */
-const OUTCOMES: Readonly<Record<string, Outcome>> = {
+const ENDINGS: Readonly<Record<string, Ending>> = {
   SIGN_IN_REQUIRED: { title: 'Sign in first', text: 'Sign in to this server in this browser, then start again.', way: 'sign in' },
   SUBJECT_MISMATCH: { title: 'This link is for another account', text: 'You are signed in with a different account from the one that asked. If both are yours, sign in with the other one and open the link again. If somebody sent you this link, close this page: nothing was changed.', way: 'sign in' },
   FLOW_COOKIE_MISSING: { title: 'This was started in another browser', text: 'The connection must be finished in the browser in which it was started, with cookies allowed. If you did not start it, close this page: nothing was connected.', way: 'connections' },
@@ -35,7 +35,7 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
 }
 
 /** Fastify's refusals, and those of the host application, such as its rate limiter's. */
-const BY_STATUS: Readonly<Record<number, Outcome>> = {
+const BY_STATUS: Readonly<Record<number, Ending>> = {
   401: { title: 'Sign in first', text: 'Sign in to this server in this browser, then start again.', way: 'sign in' },
   403: { title: 'Not allowed', text: 'This server does not let you in here. Ask its operator.', way: 'connections' },
   413: { title: 'Too large', text: 'What was sent is larger than this page takes.', way: 'retry' },
@@ -44,15 +44,15 @@ const BY_STATUS: Readonly<Record<number, Outcome>> = {
   503: { title: 'Not available at the moment', text: 'Try again in a few minutes.', way: 'retry' }
 }
 
-const FAILURE: Outcome = { title: 'Something went wrong', text: 'This server made a mistake. Its operator can find the reason in the log. Try again in a few minutes.', way: 'retry' }
-const REFUSAL: Outcome = { title: 'This could not be read', text: 'Nothing was changed. Open the page again.', way: 'retry' }
+const FAILURE: Ending = { title: 'Something went wrong', text: 'This server made a mistake. Its operator can find the reason in the log. Try again in a few minutes.', way: 'retry' }
+const REFUSAL: Ending = { title: 'This could not be read', text: 'Nothing was changed. Open the page again.', way: 'retry' }
 
-export function outcomeOf (code: string, status: number): Outcome {
-  return (Object.hasOwn(OUTCOMES, code) ? OUTCOMES[code] : BY_STATUS[status]) ?? (status < 500 ? REFUSAL : FAILURE)
+export function endingOf (code: string, status: number): Ending {
+  return (Object.hasOwn(ENDINGS, code) ? ENDINGS[code] : BY_STATUS[status]) ?? (status < 500 ? REFUSAL : FAILURE)
 }
 
 /** @param account the signed-in account, where that is the point */
-export function outcomePage ({ title, text }: Outcome, next: { readonly label: string, readonly url: string }, account?: string): string {
+export function endingPage ({ title, text }: Ending, next: { readonly label: string, readonly url: string }, account?: string): string {
   return layout({
     title,
     content: html`!${account === undefined ? '' : html`<p>Signed in as <strong>${account}</strong>.</p>`}

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { checkState, checkVault } from '../lib/adapters.js'
+import { memoryStore } from '../lib/index.js'
+
+const { vault, state } = memoryStore()
+const invalid = (message: RegExp) => ({ code: 'FST_MCP_CONNECT_ADAPTER_INVALID', statusCode: 500, message })
+
+t.test('what an adapter returns is checked', async t => {
+  for (const result of ['sealed', 7, {}, { value: 'x' }, { value: 1, revision: '1' }, { value: 'x', revision: 1 }]) {
+    const get = async (): Promise<never> => result as never
+    await t.rejects(checkVault({ ...vault, get }).get('o', 'n'), invalid(/^vault\.get .* value and revision, or null$/))
+    await t.rejects(checkState({ ...state, get }).get('k'), invalid(/^state\.get /))
+  }
+  for (const result of [undefined, true, 1]) {
+    const put = async (): Promise<never> => result as never
+    await t.rejects(checkVault({ ...vault, put }).put('o', 'n', 'v', null), invalid(/^vault\.put .* null when the race is lost$/))
+    await t.rejects(checkState({ ...state, put }).put('k', 'v', null), invalid(/^state\.put /))
+  }
+  for (const result of [undefined, null, 1]) {
+    const remove = async (): Promise<never> => result as never
+    await t.rejects(checkVault({ ...vault, delete: remove }).delete('o', 'n', '1'), invalid(/^vault\.delete .* boolean/))
+    await t.rejects(checkState({ ...state, delete: remove }).delete('k', '1'), invalid(/^state\.delete /))
+  }
+})
+
+t.test('an adapter in plain JavaScript may say undefined for "none", and need not be asynchronous', async t => {
+  t.equal(await checkVault({ ...vault, get: async () => undefined as never }).get('o', 'n'), null)
+  t.strictSame(await checkState({ ...state, get: () => ({ value: 'v', revision: '1', more: true }) as never }).get('k'), { value: 'v', revision: '1' })
+})
+
+t.test('what an adapter throws is told from a refusal, whatever status it carries', async t => {
+  const cause = Object.assign(new Error('of the adapter'), { statusCode: 403 })
+  for (const failing of [async () => { throw cause }, () => { throw cause }]) {
+    await t.rejects(checkVault({ ...vault, put: failing }).put('o', 'n', 'v', null), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', statusCode: 503, message: /^vault\.put /, cause })
+    await t.rejects(checkState({ ...state, get: failing }).get('k'), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^state\.get /, cause })
+  }
+})
+
+t.test('an adapter keeps its own this, and all that it can do', async t => {
+  class Vault {
+    readonly #inner = memoryStore().vault
+    async get (owner: string, name: string) { return await this.#inner.get(owner, name) }
+    async put (owner: string, name: string, value: string, expected: string | null) { return await this.#inner.put(owner, name, value, expected) }
+    async delete (owner: string, name: string, expected: string) { return await this.#inner.delete(owner, name, expected) }
+    async list (query: { limit: number }) { return await this.#inner.list(query) }
+  }
+  const checked = checkVault(new Vault())
+  const revision = await checked.put('o', 'n', 'v', null)
+  t.strictSame(await checked.get('o', 'n'), { value: 'v', revision })
+  t.match(await checked.list({ limit: 1 }), { entries: [{ owner: 'o', name: 'n' }], cursor: null })
+  t.equal(await checked.delete('o', 'n', revision!), true)
+  t.match(await checkState(state).count('k', 1000), { count: 1 })
+})

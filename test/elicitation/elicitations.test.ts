@@ -258,6 +258,15 @@ t.test('what was announced is on the bus before the store closes', async t => {
   t.strictSame(published, ['{"topic":"x"}', 'unsubscribed'])
 })
 
+t.test('a bus that does not answer keeps nobody from closing', async t => {
+  const errors: unknown[] = []
+  const never = async (): Promise<never> => await new Promise(() => {})
+  const completion = await createCompletion({ publish: never, subscribe: async () => never }, error => errors.push(error))
+  completion.announce('x')
+  await completion.close()
+  t.match(errors, [{ code: 'FST_MCP_CONNECT_STORE_TIMEOUT' }, { code: 'FST_MCP_CONNECT_STORE_TIMEOUT' }])
+})
+
 t.test('a link whose waiters were told to wait no longer is not handed out again', async t => {
   const elicitations = create(memoryStore().state)
   const first = (await elicitations.request(client, wanted))!

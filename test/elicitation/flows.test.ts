@@ -63,3 +63,9 @@ t.test('a disconnect ends the flows of one user at one provider that were starte
   await flows.revoke(principal, 'acme')
   t.equal(await flows.isRevoked(await find('after'), principal), true)
 })
+
+t.test('a flow that the store did not take is not begun', async t => {
+  const { state } = memoryStore()
+  const flows = createFlows({ state: { ...state, put: async () => null }, sealer })
+  await t.rejects(flows.start('state', principal, flow), { code: 'FST_MCP_CONNECT_STORE_CONTENTION' })
+})

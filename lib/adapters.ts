@@ -1,43 +1,67 @@
 import { AdapterFailedError, AdapterInvalidError } from './errors.js'
 import type { Revision, StateStore, Stored, TokenVault } from './types.js'
+import { withTimeout } from './with-timeout.js'
 
 /*
  * Vaults and state stores as others have written them. What they throw is told from what is thrown on purpose, whatever
- * status it carries, and what they return is checked: whoever writes one sees at once what it must return.
+ * status it carries; a call that hangs is given up; and what they return is checked, so that whoever writes one sees at
+ * once what it must return.
  */
+
+const TIMEOUT_MS = 10_000
 
 /**
  * @returns the vault, whose methods fail as below
- * @throws FST_MCP_CONNECT_ADAPTER_FAILED with the adapter's own error as its cause, FST_MCP_CONNECT_ADAPTER_INVALID
+ * @throws FST_MCP_CONNECT_ADAPTER_FAILED with the adapter's own error as its cause, or after ten seconds;
+ * FST_MCP_CONNECT_ADAPTER_INVALID
  */
-export function checkVault (vault: TokenVault): TokenVault {
+export function checkVault (vault: TokenVault, timeoutMs = TIMEOUT_MS): TokenVault {
+  const get = checked('vault.get', (...args: Parameters<TokenVault['get']>) => vault.get(...args), readStored, timeoutMs)
+  const put = checked('vault.put', (...args: Parameters<TokenVault['put']>) => vault.put(...args), readRevision, timeoutMs)
   return {
-    get: checked('vault.get', (...args: Parameters<TokenVault['get']>) => vault.get(...args), readStored),
-    put: checked('vault.put', (...args: Parameters<TokenVault['put']>) => vault.put(...args), readRevision),
-    delete: checked('vault.delete', (...args: Parameters<TokenVault['delete']>) => vault.delete(...args), readDeleted),
+    get,
+    put: (owner, name, value, expected) => unlessMade(value, () => put(owner, name, value, expected), () => get(owner, name)),
+    delete: checked('vault.delete', (...args: Parameters<TokenVault['delete']>) => vault.delete(...args), readDeleted, timeoutMs),
     list: query => vault.list(query)
   }
 }
 
 /** The same for a state store. */
-export function checkState (state: StateStore): StateStore {
+export function checkState (state: StateStore, timeoutMs = TIMEOUT_MS): StateStore {
+  const get = checked('state.get', (...args: Parameters<StateStore['get']>) => state.get(...args), readStored, timeoutMs)
+  const put = checked('state.put', (...args: Parameters<StateStore['put']>) => state.put(...args), readRevision, timeoutMs)
   return {
-    get: checked('state.get', (...args: Parameters<StateStore['get']>) => state.get(...args), readStored),
-    put: checked('state.put', (...args: Parameters<StateStore['put']>) => state.put(...args), readRevision),
-    delete: checked('state.delete', (...args: Parameters<StateStore['delete']>) => state.delete(...args), readDeleted),
+    get,
+    put: (key, value, expected, ttlMs) => unlessMade(value, () => put(key, value, expected, ttlMs), () => get(key)),
+    delete: checked('state.delete', (...args: Parameters<StateStore['delete']>) => state.delete(...args), readDeleted, timeoutMs),
     count: (key, windowMs) => state.count(key, windowMs)
   }
 }
 
-function checked<A extends unknown[], R> (name: string, method: (...args: A) => unknown, read: (name: string, result: unknown) => R): (...args: A) => Promise<R> {
+function checked<A extends unknown[], R> (name: string, method: (...args: A) => unknown, read: (name: string, result: unknown) => R, timeoutMs: number):
+(...args: A) => Promise<R> {
   return async (...args) => {
     let result: unknown
     try {
-      result = await method(...args)
+      result = await withTimeout(Promise.resolve(method(...args)), timeoutMs)
     } catch (cause) {
       throw Object.assign(new AdapterFailedError(name), { cause })
     }
     return read(name, result)
+  }
+}
+
+/**
+ * A write whose answer was lost may have been made. Values are sealed, each unlike any other, so that one look tells.
+ * @returns the revision if it was made
+ */
+async function unlessMade (value: string, write: () => Promise<Revision | null>, look: () => Promise<Stored | null>): Promise<Revision | null> {
+  try {
+    return await write()
+  } catch (error) {
+    const stored = await look().catch(() => null)
+    if (stored?.value === value) return stored.revision
+    throw error
   }
 }
 

@@ -51,3 +51,24 @@ t.test('an adapter keeps its own this, and all that it can do', async t => {
   t.equal(await checked.delete('o', 'n', revision!), true)
   t.match(await checkState(state).count('k', 1000), { count: 1 })
 })
+
+t.test('a call that hangs is given up', async t => {
+  const never = async (): Promise<never> => await new Promise(() => {})
+  const hanging = checkState({ ...state, get: never, delete: never }, 20)
+  const failure = { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', cause: { code: 'FST_MCP_CONNECT_STORE_TIMEOUT' } }
+  await t.rejects(hanging.get('k'), failure)
+  await t.rejects(hanging.delete('k', '1'), failure)
+  await t.rejects(checkVault({ ...vault, put: never, get: never }, 20).put('o', 'n', 'v', null), failure)
+})
+
+t.test('a write whose answer was lost was made', async t => {
+  const { vault, state } = memoryStore()
+  const lost = <A extends unknown[]> (write: (...args: A) => Promise<unknown>) => async (...args: A): Promise<never> => {
+    await write(...args)
+    throw new Error('connection reset')
+  }
+  const revision = await checkVault({ ...vault, put: lost(vault.put) }).put('o', 'n', 'sealed 1', null)
+  t.strictSame(await vault.get('o', 'n'), { value: 'sealed 1', revision })
+  t.type(await checkState({ ...state, put: lost(state.put) }).put('k', 'sealed 2', null, 1000), 'string')
+  await t.rejects(checkVault({ ...vault, put: async () => { throw new Error('down') } }).put('o', 'n', 'sealed 3', revision), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED' })
+})

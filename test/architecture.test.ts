@@ -17,7 +17,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   providers: [],
   stores: []
 }
-const FLOOR = ['types', 'errors', 'schemas', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback']
+const FLOOR = ['types', 'errors', 'schemas', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'with-timeout']
 
 /** Which room a third-party library lives in. zod is the schema language of options and records everywhere. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-import { askerHash, type Elicitation } from '../elicitation/elicitations.js'
+import { askerHash, type Elicitation, type Turn } from '../elicitation/elicitations.js'
 import { assertWon } from './assertions.js'
 import type { BrowserServices } from './services.js'
 
@@ -9,12 +9,15 @@ import type { BrowserServices } from './services.js'
  */
 export async function endUnconnected ({ elicitations, declines, completion }: BrowserServices, elicitation: Elicitation, hash: string,
   outcome: 'declined' | 'failed', holder: string | null): Promise<void> {
-  assertWon(await elicitations.end(hash, outcome, holder))
   const { principal, provider, client } = elicitation
   const asker = askerHash(elicitation)
+  let turn: Turn | undefined
   try {
+    turn = await elicitations.end(hash, outcome, holder)
+    assertWon(turn)
     if (outcome === 'declined' && client !== null) await declines.add(asker, principal, provider)
   } finally {
-    completion.announce(asker)
+    // Told also when the store failed: it may have ended all the same. Whoever holds it tells by themselves.
+    if (turn !== 'held') completion.announce(asker, await elicitations.retire(principal, provider).catch(() => undefined))
   }
 }

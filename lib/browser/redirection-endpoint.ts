@@ -4,7 +4,7 @@ import { elicitationHash, type Elicitation } from '../elicitation/elicitations.j
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
   ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError, ProviderRefusedError,
-  StateInvalidError
+  ScopeRefusedError, StateInvalidError
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
 import type { Configuration } from '../oauth/configuration.js'
@@ -93,7 +93,10 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
         await connections.remove(principal, flow.provider, saved)
         throw new DisconnectedError()
       }
-      assertWon(await elicitations.end(hash, 'completed', holder))
+      const turn = await elicitations.end(hash, 'completed', holder)
+      // The user may have declined, if the vault took longer than the hold.
+      if (turn !== 'won') await connections.remove(principal, flow.provider, saved)
+      assertWon(turn)
     } finally {
       // Whoever waits for this connection, by whichever link, need not wait any longer.
       completion.announce(hashConnection(principal, flow.provider), generation)
@@ -109,6 +112,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       await endUnconnected(services, elicitation, hash, 'failed', holder)
       throw new NotAuthorizedError()
     }
+    if (response.kind === 'error' && response.reason === 'invalid_scope') throw new ScopeRefusedError(describeProvider(provider))
     if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
     if (response.kind === 'denied') return await endUnconnected(services, elicitation, hash, 'declined', holder)
     await connect(attempt)

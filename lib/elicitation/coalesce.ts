@@ -1,20 +1,13 @@
-import { withTimeout } from './with-timeout.js'
-
-/** Longer than any store should take for a few steps. */
-const TIMEOUT_MS = 10_000
-
 /**
  * Runs one piece of work per key at a time. Calls that come while it runs are merged into one next run, and share its
- * result: a thousand calls cost two runs. Work that hangs does not take later calls with it.
- * @throws FST_MCP_CONNECT_STORE_TIMEOUT when the work takes longer than `timeoutMs`
+ * result: a thousand calls cost two runs. The work must end by itself: it holds up what comes after it.
  */
-export function coalesce<W, R> (merge: (a: W, b: W) => W, run: (key: string, wanted: W) => Promise<R>, timeoutMs = TIMEOUT_MS):
-(key: string, wanted: W) => Promise<R> {
+export function coalesce<W, R> (merge: (a: W, b: W) => W, run: (key: string, wanted: W) => Promise<R>): (key: string, wanted: W) => Promise<R> {
   const running = new Map<string, Promise<R>>()
   const next = new Map<string, { wanted: W, result: Promise<R> }>()
 
   function start (key: string, wanted: W): Promise<R> {
-    const result = withTimeout(run(key, wanted), timeoutMs).finally(() => {
+    const result = run(key, wanted).finally(() => {
       if (running.get(key) === result) running.delete(key)
     })
     running.set(key, result)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Bus } from '../types.js'
+import { withTimeout } from '../with-timeout.js'
 import { HOLD_MS, type Link } from './elicitations.js'
 import { FLOW_TTL_MS } from './flows.js'
-import { withTimeout } from './with-timeout.js'
 
 /** Sends `notifications/elicitation/complete` to one MCP session. May fail; nothing depends on it. */
 export type Notify = () => Promise<void>
@@ -16,7 +16,7 @@ export interface Completion {
    * @param topics what it waits for: what `announce` may name
    * @param mcpSession the identity of the session, which may end without saying so: it is not kept alive
    * @param notify must not keep the session alive either
-   * @returns what forgets it again
+   * @returns what forgets it again; a session is forgotten once each of its calls is. To be called once
    */
   watch (link: Link, topics: readonly string[], mcpSession: object, notify: Notify): () => void
   /**
@@ -31,8 +31,15 @@ export interface Completion {
 interface Watched {
   readonly link: Link
   readonly topics: readonly string[]
-  readonly mcpSessions: WeakSet<object>
-  readonly notifies: Set<Notify>
+  /** By session, which is not kept alive. */
+  readonly watchers: WeakMap<object, Watcher>
+  readonly told: Set<Watcher>
+}
+
+interface Watcher {
+  readonly notify: Notify
+  /** How many calls of the session wait. */
+  calls: number
 }
 
 const SWEEP_INTERVAL_MS = 60_000
@@ -46,7 +53,7 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
   const publishing = new Set<Promise<void>>()
 
   function add (link: Link, topics: readonly string[]): Watched {
-    const watched = { link, topics, mcpSessions: new WeakSet(), notifies: new Set<Notify>() }
+    const watched: Watched = { link, topics, watchers: new WeakMap(), told: new Set() }
     byId.set(link.id, watched)
     for (const topic of topics) byTopic.set(topic, (byTopic.get(topic) ?? new Set()).add(watched))
     return watched
@@ -64,7 +71,7 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
     for (const watched of [...byTopic.get(topic) ?? []].filter(({ link }) => link.generation < before)) {
       remove(watched)
       // A session may be gone, or have no open stream: the client then retries by itself.
-      for (const notify of watched.notifies) Promise.resolve().then(notify).catch(() => {})
+      for (const { notify } of watched.told) Promise.resolve().then(notify).catch(() => {})
     }
   }
 
@@ -81,12 +88,12 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
   return {
     watch (link, topics, mcpSession, notify) {
       const watched = byId.get(link.id) ?? add(link, topics)
-      if (watched.mcpSessions.has(mcpSession)) return () => {}
-      watched.mcpSessions.add(mcpSession)
-      watched.notifies.add(notify)
+      const watcher = watched.watchers.get(mcpSession) ?? { notify, calls: 0 }
+      watcher.calls++
+      watched.watchers.set(mcpSession, watcher)
+      watched.told.add(watcher)
       return () => {
-        watched.mcpSessions.delete(mcpSession)
-        watched.notifies.delete(notify)
+        if (--watcher.calls === 0) watched.told.delete(watcher)
       }
     },
 
@@ -100,7 +107,7 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
     async close () {
       clearInterval(sweeper)
       await Promise.all(publishing)
-      await withTimeout(unsubscribe(), BUS_TIMEOUT_MS).catch(onError)
+      await withTimeout(Promise.resolve().then(unsubscribe), BUS_TIMEOUT_MS).catch(onError)
     }
   }
 }

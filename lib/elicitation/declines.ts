@@ -24,14 +24,14 @@ export function createDeclines ({ state, sealer, coolDownMs }: { state: StateSto
       if (coolDownMs === 0) return
       const generation = await generations.current(principal, provider)
       await untilWon(async () => {
-        const found = await records.get(asker)
-        return await records.put(asker, { generation }, found?.revision ?? null, coolDownMs) ?? LOST
+        const { revision } = await records.get(asker)
+        return await records.put(asker, { generation }, revision, coolDownMs) ?? LOST
       })
     },
 
     async has (asker, principal, provider) {
-      const found = await records.get(asker)
-      return found !== null && await generations.current(principal, provider) <= found.record.generation
+      const { record } = await records.get(asker)
+      return record !== null && await generations.current(principal, provider) <= record.generation
     },
 
     async clear (principal, provider) {

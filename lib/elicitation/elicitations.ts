@@ -19,7 +19,7 @@ export interface Elicitation {
   /** Why, in the words of each handler that asks. */
   readonly reasons: readonly string[]
   readonly status: 'pending' | Outcome
-  /** Of the links of all clients; a new connection begins the next one. */
+  /** Of the links of all clients; what is told to those who wait begins the next one. */
   readonly generation: number
   /** Epoch milliseconds: until then the link can be used. */
   readonly expiresAt: number
@@ -53,13 +53,15 @@ export interface Elicitations {
   /** The live elicitation that waits on the connections page. */
   offer (wanted: Wanted): Promise<Link>
   /**
-   * The user has connected: of the links that clients were handed so far, none is handed out again, since those who
-   * wait for one are told to wait no longer. They can still be used.
+   * Something has ended that sessions wait for: of the links that clients were handed so far, none is handed out again,
+   * since those who wait for one are told to wait no longer. They can still be used.
    * @returns the generation of the links that are handed out from now on
    */
   retire (principal: Principal, provider: string): Promise<number>
   /** @param hash of the id; the id itself is not stored in the clear */
   find (hash: string): Promise<Elicitation | null>
+  /** Whether there is anything left to wait for: it is pending, and not retired. */
+  isLive (hash: string): Promise<boolean>
   /** Reserves a pending record for one holder, or renews that. */
   hold (hash: string, holder: string): Promise<Turn>
   /** Gives a record back that this one holds, still pending. */
@@ -109,26 +111,28 @@ export function createElicitations ({ state, sealer, declines, ttlMs }: Services
   const generations = createGenerations('elicitation-generation', { state, sealer }, rowTtlMs)
   const shortestRestMs = Math.min(SHORTEST_REST_MS, ttlMs / 4)
 
+  /** What waits on the connections page was handed to nobody. */
+  const isRetired = (record: Elicitation, generation: number): boolean => record.client !== null && record.generation < generation
+
   async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>): Promise<Link | null | typeof LOST> {
     const { principal, provider } = wanted
     if (client !== null && await declines.has(asker, principal, provider)) return null
     const generation = await generations.current(principal, provider)
     const pointer = await live.get(asker)
-    const current = pointer === null ? null : await records.get(elicitationHash(pointer.record.id))
-    if (pointer !== null && current !== null && isPending(current.record)) {
-      const { record, revision } = current
-      const retired = client !== null && record.generation < generation        // what waits on the page was handed to nobody
-      if (!retired && record.expiresAt - Date.now() > shortestRestMs) {
-        const link = { id: pointer.record.id, generation: record.generation, expiresAt: record.expiresAt }
+    if (pointer.record !== null) {
+      const { id } = pointer.record
+      const { record, revision } = await records.get(elicitationHash(id))
+      if (record !== null && isPending(record) && !isRetired(record, generation) && record.expiresAt - Date.now() > shortestRestMs) {
+        const link = { id, generation: record.generation, expiresAt: record.expiresAt }
         const wider = merge(record, wanted)
         if (wider.scopes.length === record.scopes.length && wider.reasons.length === record.reasons.length) return link
-        return await records.put(elicitationHash(link.id), { ...record, ...wider }, revision) === null ? LOST : link
+        return await records.put(elicitationHash(id), { ...record, ...wider }, revision) === null ? LOST : link
       }
     }
     const link = { id: randomToken(), generation, expiresAt: Date.now() + ttlMs }
     const hash = elicitationHash(link.id)
     const revision = await records.put(hash, { ...wanted, client, generation, expiresAt: link.expiresAt, status: 'pending' }, null, rowTtlMs)
-    if (await live.put(asker, { id: link.id }, pointer?.revision ?? null, rowTtlMs) !== null) return link
+    if (await live.put(asker, { id: link.id }, pointer.revision, rowTtlMs) !== null) return link
     if (revision !== null) await records.delete(hash, revision)
     return LOST
   }
@@ -144,10 +148,10 @@ export function createElicitations ({ state, sealer, declines, ttlMs }: Services
   /** Changes a pending record that nobody else holds, by compare-and-set. */
   async function change (hash: string, holder: string | null, step: (record: Elicitation) => Elicitation): Promise<Turn> {
     return await untilWon<Turn>(async () => {
-      const found = await records.get(hash)
-      if (found === null || found.record.status !== 'pending') return 'over'
-      if (isHeldByOther(found.record, holder)) return 'held'
-      return await records.put(hash, step(found.record), found.revision, rowTtlMs) === null ? LOST : 'won'
+      const { record, revision } = await records.get(hash)
+      if (record?.status !== 'pending') return 'over'
+      if (isHeldByOther(record, holder)) return 'held'
+      return await records.put(hash, step(record), revision, rowTtlMs) === null ? LOST : 'won'
     })
   }
 
@@ -158,7 +162,13 @@ export function createElicitations ({ state, sealer, declines, ttlMs }: Services
     retire: (principal, provider) => generations.begin(principal, provider),
 
     async find (hash) {
-      return (await records.get(hash))?.record ?? null
+      return (await records.get(hash)).record
+    },
+
+    async isLive (hash) {
+      const { record } = await records.get(hash)
+      if (record?.status !== 'pending') return false
+      return !isRetired(record, await generations.current(record.principal, record.provider))
     },
 
     hold: (hash, holder) => change(hash, holder, record => ({ ...record, heldBy: { holder, until: Date.now() + HOLD_MS } })),

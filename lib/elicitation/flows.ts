@@ -60,7 +60,7 @@ export function createFlows ({ state: store, sealer }: { state: StateStore, seal
     },
 
     async find (state) {
-      return (await records.get(keyOf(state)))?.record ?? null
+      return (await records.get(keyOf(state))).record
     },
 
     async revoke (principal, provider) {
@@ -72,9 +72,9 @@ export function createFlows ({ state: store, sealer }: { state: StateStore, seal
     },
 
     async claim (state) {
-      const found = await records.get(keyOf(state))
-      if (found === null || found.record.status !== 'started') return false
-      return await records.put(keyOf(state), { ...found.record, status: 'claimed' }, found.revision) !== null
+      const { record, revision } = await records.get(keyOf(state))
+      if (record?.status !== 'started') return false
+      return await records.put(keyOf(state), { ...record, status: 'claimed' }, revision) !== null
     }
   }
 }

@@ -20,16 +20,16 @@ export function createGenerations (kind: string, { state, sealer }: { state: Sta
   const records = createRecords<{ readonly generation: number }>(kind, state, sealer)
   return {
     async current (principal, provider) {
-      return (await records.get(hashConnection(principal, provider)))?.record.generation ?? 0
+      return (await records.get(hashConnection(principal, provider))).record?.generation ?? 0
     },
 
     async begin (principal, provider) {
       const key = hashConnection(principal, provider)
       return await untilWon(async () => {
-        const found = await records.get(key)
+        const { record, revision } = await records.get(key)
         // It starts with the time of day, so that a record that has expired does not begin again with old numbers.
-        const generation = Math.max(Date.now(), (found?.record.generation ?? 0) + 1)
-        return await records.put(key, { generation }, found?.revision ?? null, ttlMs) === null ? LOST : generation
+        const generation = Math.max(Date.now(), (record?.generation ?? 0) + 1)
+        return await records.put(key, { generation }, revision, ttlMs) === null ? LOST : generation
       })
     }
   }

@@ -1,15 +1,17 @@
+import { SealBrokenError } from '../errors.js'
 import type { Revision, StateStore } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
 
-/** A record as it was read, with the revision that a change must name. */
+/** What was found: a record, with the revision that a change must name. Both are `null` when there is none. */
 export interface Found<T> {
-  readonly record: T
-  readonly revision: Revision
+  /** Also `null` when the row cannot be opened, since its key was taken out: it counts as none, and can be written anew. */
+  readonly record: T | null
+  readonly revision: Revision | null
 }
 
 /** Sealed records of one kind, over the state store. Keys are hashes. */
 export interface Records<T> {
-  get (key: string): Promise<Found<T> | null>
+  get (key: string): Promise<Found<T>>
   /**
    * @param expected the revision that must be there; `null` when there must be none
    * @param ttlMs lifetime from now on; omitted: the record keeps its expiry
@@ -21,11 +23,20 @@ export interface Records<T> {
 
 export function createRecords<T> (kind: string, state: StateStore, sealer: Sealer): Records<T> {
   const rowKey = (key: string): string => `${kind}:${key}`
+
+  function open (key: string, value: string): T | null {
+    try {
+      return JSON.parse(sealer.open(value, [kind, key])) as T
+    } catch (error) {
+      if (error instanceof SealBrokenError) return null
+      throw error
+    }
+  }
+
   return {
     async get (key) {
-      const stored = await state.get(rowKey(key))
-      if (stored === null) return null
-      return { record: JSON.parse(sealer.open(stored.value, [kind, key])) as T, revision: stored.revision }
+      const stored = await state.get(rowKey(key)) ?? null
+      return stored === null ? { record: null, revision: null } : { record: open(key, stored.value), revision: stored.revision }
     },
     put: (key, record, expected, ttlMs) => state.put(rowKey(key), sealer.seal(JSON.stringify(record), [kind, key]), expected, ttlMs),
     delete: (key, expected) => state.delete(rowKey(key), expected)

@@ -86,26 +86,30 @@ export function createDecide (services: GuardServices): Decide {
       const declined = refused.map(({ needed }) => needed)
       return await fallBack(principal, declined, texts.declined(declined, connectionsUrl))
     }
-    const elicited = await Promise.all(handed.map(async ({ needed, link }) => {
-      const { id } = link!
-      if (!await watch(principal, call, needed, link!)) return null
-      return { elicitationId: id, url: services.elicitationUrl(id), message: texts.connectMessage(needed) }
-    }))
-    return elicited.every(elicitation => elicitation !== null) ? elicited : null
+    const giveUps = handed.map(({ needed, link }) => watch(principal, call, needed, link!))
+    let open = false
+    try {
+      // Looked at once they are watched: what happens from now on is told.
+      open = (await Promise.all(handed.map(({ needed, link }) => isOpen(principal, needed, link!)))).every(Boolean)
+    } finally {
+      if (!open) for (const giveUp of giveUps) giveUp()
+    }
+    if (!open) return null
+    return handed.map(({ needed, link }) => ({ elicitationId: link!.id, url: services.elicitationUrl(link!.id), message: texts.connectMessage(needed) }))
   }
 
-  /** Has the MCP session told when the wait is over. @returns `false` when it is over already: nobody would be told */
-  async function watch (principal: Principal, call: GuardedCall, { key, provider, revision }: Needed, link: Link): Promise<boolean> {
+  /** Has the MCP session told when the wait is over. @returns what gives the wait up */
+  function watch (principal: Principal, call: GuardedCall, { key: provider }: Needed, link: Link): () => void {
     const { client, mcpSession } = call
     const notify = call.createNotify(link.id)
-    if (notify === null) return true
-    const topics = [hashConnection(principal, key), askerHash({ principal, provider: key, client })]
-    const forget = completion.watch(link, topics, mcpSession, notify)
-    // Looked at after that: what happens from now on is told.
-    const [elicitation, found] = await Promise.all([elicitations.find(elicitationHash(link.id)), connections.look(principal, key, provider.issuer)])
-    if (elicitation?.status === 'pending' && found.revision === revision) return true
-    forget()
-    return false
+    if (notify === null) return () => {}
+    return completion.watch(link, [hashConnection(principal, provider), askerHash({ principal, provider, client })], mcpSession, notify)
+  }
+
+  /** Whether there still is something to wait for: the link is live, and the vault is as it was when that was decided. */
+  async function isOpen (principal: Principal, { key, provider, revision }: Needed, link: Link): Promise<boolean> {
+    const [live, found] = await Promise.all([elicitations.isLive(elicitationHash(link.id)), connections.look(principal, key, provider.issuer)])
+    return live && found.revision === revision
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */

@@ -5,7 +5,7 @@ import type { Grant, Provider } from '../types.js'
 import type { Configuration } from './configuration.js'
 import { describeProvider, failureReason } from './failure.js'
 
-const MAX_SCOPES = 100
+const MAX_OTHER_SCOPES = 100
 const MAX_SCOPE_LENGTH = 256
 const MAX_LIFETIME_S = 10 * 365 * 24 * 60 * 60
 
@@ -36,7 +36,7 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
     return {
       accessToken: tokens.access_token,
       requestedScopes: exchange.scopes,
-      scopes: tokens.scope === undefined ? exchange.scopes : tokens.scope.split(provider.scopeSeparator).filter(isScope).slice(0, MAX_SCOPES),
+      scopes: tokens.scope === undefined ? exchange.scopes : readScopes(tokens.scope.split(provider.scopeSeparator), exchange.scopes),
       ...tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token },
       ...expiry(tokens.expires_in)
     }
@@ -58,6 +58,8 @@ function isToken (token: string): boolean {
   return /^[\x21-\x7E]+$/.test(token)
 }
 
-function isScope (scope: string): boolean {
-  return scope.length <= MAX_SCOPE_LENGTH && scopeSchema.safeParse(scope).success
+/** Those that were asked for, and of what else the provider says as much as makes sense. */
+function readScopes (granted: readonly string[], asked: readonly string[]): readonly string[] {
+  const others = granted.filter(scope => !asked.includes(scope) && scope.length <= MAX_SCOPE_LENGTH && scopeSchema.safeParse(scope).success)
+  return [...new Set([...granted.filter(scope => asked.includes(scope)), ...others.slice(0, MAX_OTHER_SCOPES)])]
 }

@@ -189,7 +189,9 @@ t.test('VLT-11 a key that was taken out: said to the operator, and the user can 
 
   const { entries } = await store.vault.list({ limit: 10 })
   const row = await store.vault.get(entries[0]!.owner, entries[0]!.name)
-  const lost = await startServer(t, { at: before.acme, store: { ...memoryStore(), vault: store.vault }, keys: [newKey] })
+  const waiting = await before.elicit(A, { scopes: ['issues:write'] })
+  const lost = await startServer(t, { at: before.acme, store, keys: [newKey] })
+  t.equal((await lost.browser(A).get(waiting.url)).statusCode, 404, 'what was under way is gone')
   const session = await lost.openSession({ user: A, scopes: ['issues:write'] })
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /cannot be read at the moment.*\/connect/ }] })
   t.match(lost.log.join(''), `its key (id ${row!.value.split('.')[1]}) is not in the keys option`)
@@ -202,6 +204,8 @@ t.test('VLT-11 a key that was taken out: said to the operator, and the user can 
   t.match((await user.get(String(location))).body, /issues:read.*issues:write/s, 'for what the tool needs')
   t.equal((await user.get((await lost.untilCallback(user, String(location))).href)).statusCode, 303)
   t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+  await user.press('/connect', '/acme/disconnect')
+  await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })
 })
 
 t.test('a process that dies while it finishes a link: told so, and the next flow works by itself half a minute later', async t => {
@@ -421,6 +425,103 @@ t.test('an older link declined: the sessions that hold a newer one of that clien
   await second.session.client.ping()
   t.strictSame(second.session.completed, [second.id])
   t.match(await second.session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /declined/ }] })
+  await browser.press('/connect', '/acme/connect')
+  const anew = await second.session.client.callTool({ name: 'issues' }).catch(error => error)
+  t.not(anew.elicitations[0].elicitationId, second.id, 'what was said to be over is not handed out again')
+})
+
+t.test('a link that is retired in the moment in which it is handed out is not handed out', async t => {
+  const server = await startServer(t)
+  const writer = await server.elicit(A, { clientId: 'client-2', scopes: ['issues:write'] })
+  const reader = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, reader.url)
+  const { put, get } = server.store.state
+  let [retire, stored, look, reached] = [(): void => {}, (): void => {}, (): void => {}, (): void => {}]
+  const retiring = new Promise<void>(resolve => { retire = resolve })
+  const storing = new Promise<void>(resolve => { stored = resolve })
+  const looking = new Promise<void>(resolve => { look = resolve })
+  const watching = new Promise<void>(resolve => { reached = resolve })
+  t.intercept(server.store.state, 'put', {
+    value: async (...args: Parameters<typeof put>) => {
+      if (args[0].startsWith('elicitation-generation:')) {
+        stored()
+        await retiring
+      }
+      return await put(...args)
+    }
+  })
+  let looks = 0
+  t.intercept(server.store.state, 'get', {
+    value: async (key: string) => {
+      const found = await get(key)
+      if (key.startsWith('elicitation:') && armed && ++looks === 1) {      // the record has been read, and is not handed out yet
+        reached()
+        await looking
+      }
+      return found
+    }
+  })
+  let armed = false
+  const answer = browser.get(callback.href)
+  await storing                                   // connected, without the scope that the writer needs
+  armed = true
+  const call = writer.session.client.callTool({ name: 'issues' }).catch(error => error)
+  await watching
+  retire()
+  t.equal((await answer).statusCode, 303)
+  look()
+  const { elicitations } = await call
+  t.strictSame(writer.session.completed, [writer.id])
+  t.not(elicitations[0].elicitationId, writer.id)
+})
+
+t.test('declined while the vault took longer than the hold: not connected', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const decline = findForm(await browser.get(url), '/decline')
+  const { reached, open } = gate(t, server)
+  const answer = browser.get(callback.href)
+  await reached
+  advance(t, 31_000)
+  t.equal((await browser.post(decline.action, decline.fields)).statusCode, 303)
+  open()
+  t.equal(title(await answer), 'This is finished')
+  t.equal(await server.vaultRows(), '[]')
+})
+
+t.test('a call whose second look fails waits for nothing', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const late = await server.openSession({ user: A, clientId: 'client-2' })
+  const { get } = server.store.vault
+  let looks = 0
+  t.intercept(server.store.vault, 'get', {
+    value: async (...args: Parameters<typeof get>) => {
+      if (++looks === 2) throw new Error('down')
+      return await get(...args)
+    }
+  })
+  t.match(await late.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /could not be looked up/ }] })
+  const browser = server.browser(A)
+  t.equal((await browser.get((await server.untilCallback(browser, url)).href)).statusCode, 303)
+  await late.client.ping()
+  t.strictSame(late.completed, [])
+})
+
+t.test('a provider that no longer takes a scope: the page says how to get rid of it', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  callback.searchParams.delete('code')
+  callback.searchParams.set('error', 'invalid_scope')
+  const answer = await browser.get(callback.href)
+  t.equal(answer.statusCode, 502)
+  t.match(answer.body, /Disconnect it on your connections page.*Your connections/s)
+  t.match(server.log.join(''), 'SCOPE_REFUSED')
 })
 
 t.test('a decline that cannot be remembered is made all the same, and told', async t => {

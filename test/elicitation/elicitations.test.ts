@@ -258,6 +258,22 @@ t.test('what was announced is on the bus before the store closes', async t => {
   t.strictSame(published, ['{"topic":"x"}', 'unsubscribed'])
 })
 
+t.test('a session of which one call gives up still waits with the other', async t => {
+  const completion = await createCompletion({ publish: async () => {}, subscribe: async () => undefined as never }, () => {})
+  const told: string[] = []
+  const session = {}
+  const giveUps = ['one', 'two'].map(name => completion.watch(link('id'), ['c'], session, async () => { told.push(name) }))
+  giveUps[0]!()
+  completion.announce('c')
+  await settled()
+  t.equal(told.length, 1)
+  for (const giveUp of ['three', 'four'].map(name => completion.watch(link('id'), ['c'], session, async () => { told.push(name) }))) giveUp()
+  completion.announce('c')
+  await settled()
+  t.equal(told.length, 1)
+  await t.resolves(completion.close(), 'whatever the bus has given back')
+})
+
 t.test('a bus that does not answer keeps nobody from closing', async t => {
   const errors: unknown[] = []
   const never = async (): Promise<never> => await new Promise(() => {})

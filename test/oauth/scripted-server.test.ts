@@ -185,6 +185,11 @@ t.test('token responses that can be used', async t => {
   response = { access_token: 'x', token_type: 'bearer', scope: `a \u202E "quoted" ${'y'.repeat(300)} b` }
   t.strictSame((await exchange(scripted.provider())).scopes, ['a', 'b'], 'what is no scope is left out')
   bodies.pop()
+  response = { access_token: 'x', token_type: 'bearer', scope: [...Array.from({ length: 300 }, (_, i) => `s${i}`), 'a'].join(' ') }
+  const many = (await exchange(scripted.provider())).scopes
+  t.equal(many.length, 101)
+  t.ok(many.includes('a'), 'what was asked for is found, however much else there is')
+  bodies.pop()
   response = { access_token: 'x', token_type: 'bearer', scope: '' }
   t.strictSame((await exchange(scripted.provider({ publicClient: true }))).scopes, [], 'an empty list is no scope')
 

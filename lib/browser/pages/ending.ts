@@ -29,6 +29,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   ISS_MISMATCH: { title: 'This could not be matched', text: 'The answer did not come from the provider that you were sent to. Nothing was connected. Start again.', way: 'retry' },
   RESPONSE_INVALID: { title: 'This could not be read', text: 'The provider\'s answer was incomplete. Nothing was connected. Start again.', way: 'retry' },
   PROVIDER_REFUSED: { title: 'The provider refused', text: 'The provider ended this without connecting. Start again; if it happens again, tell the operator of this server.', way: 'retry' },
+  SCOPE_REFUSED: { title: 'The provider refused', text: 'The provider does not give a permission that was asked for. Disconnect it on your connections page if you are connected, then connect it again; if this happens again, tell the operator of this server.', way: 'connections' },
   EXCHANGE_FAILED: { title: 'The provider did not answer as it should', text: 'You allowed it, but the connection could not be finished. Start again; if it happens again, tell the operator of this server.', way: 'retry' },
   PROVIDER_UNAVAILABLE: { title: 'The provider cannot be reached', text: 'Try again in a few minutes.', way: 'retry' },
   PROVIDER_MISCONFIGURED: { title: 'This provider is not set up correctly here', text: 'Only the operator of this server can fix that. Tell them; the log says what is wrong.', way: 'connections' }

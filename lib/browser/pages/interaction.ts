@@ -69,7 +69,7 @@ export function completedPage ({ provider, server, account, connections }: { pro
 export function declinedPage ({ provider, connections }: { provider: string, connections: string }): string {
   return layout({
     title: 'Declined',
-    content: html`<p>${provider} was not connected, and nothing was stored. You can close this page.</p>
+    content: html`<p>You declined to connect ${provider}. Nothing was changed. You can close this page.</p>
 <p><a class="button" href="${connections}">See your connections</a></p>`
   })
 }

@@ -1,4 +1,4 @@
-import { StoreTimeoutError } from '../errors.js'
+import { StoreTimeoutError } from './errors.js'
 
 /** Waits for work, which may go on after that. @throws FST_MCP_CONNECT_STORE_TIMEOUT */
 export async function withTimeout<T> (work: Promise<T>, timeoutMs: number): Promise<T> {

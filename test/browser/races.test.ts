@@ -49,7 +49,7 @@ function slowTokenAnswer (t: Test): { sent: Promise<void>, arrive (): void } {
 
 t.test('a decline in another tab while the answer is being processed: told that it is finished, and it is', async t => {
   const server = await startServer(t)
-  const { url } = await server.elicit(A)
+  const { url, session } = await server.elicit(A)
   const browser = server.browser(A)
   const decline = findForm(await browser.get(url), '/decline')
   const callback = await server.untilCallback(browser, url)
@@ -59,6 +59,8 @@ t.test('a decline in another tab while the answer is being processed: told that 
   const held = await browser.post(decline.action, decline.fields)
   t.equal(title(held), 'This is being finished')
   t.match(held.body, `href="${url}/done">Look again`)
+  await session.client.ping()
+  t.strictSame(session.completed, [], 'nobody is told before it is finished')
   open()
   t.equal((await answer).statusCode, 303)
   t.equal(title(await browser.get(`${url}/done`)), 'Acme is connected')

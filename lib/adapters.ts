@@ -8,6 +8,11 @@ import { withTimeout } from './with-timeout.js'
  * once what it must return.
  */
 
+/** What is used of a vault. */
+export type Vault = Pick<TokenVault, 'get' | 'put' | 'delete'>
+/** What is used of a state store. */
+export type State = Pick<StateStore, 'get' | 'put' | 'delete'>
+
 const TIMEOUT_MS = 10_000
 
 /**
@@ -15,35 +20,34 @@ const TIMEOUT_MS = 10_000
  * @throws FST_MCP_CONNECT_ADAPTER_FAILED with the adapter's own error as its cause, or after ten seconds;
  * FST_MCP_CONNECT_ADAPTER_INVALID
  */
-export function checkVault (vault: TokenVault, timeoutMs = TIMEOUT_MS): TokenVault {
-  const get = checked('vault.get', (...args: Parameters<TokenVault['get']>) => vault.get(...args), readStored, timeoutMs)
-  const put = checked('vault.put', (...args: Parameters<TokenVault['put']>) => vault.put(...args), readRevision, timeoutMs)
+export function checkVault (vault: Vault, timeoutMs = TIMEOUT_MS): Vault {
+  const get = checked('vault.get', (...args: Parameters<Vault['get']>) => vault.get(...args), readStored, timeoutMs)
+  // Without a limit: a grant that is stored after it was given up would be there without anybody knowing.
+  const put = checked('vault.put', (...args: Parameters<Vault['put']>) => vault.put(...args), readRevision)
   return {
     get,
     put: (owner, name, value, expected) => unlessMade(value, () => put(owner, name, value, expected), () => get(owner, name)),
-    delete: checked('vault.delete', (...args: Parameters<TokenVault['delete']>) => vault.delete(...args), readDeleted, timeoutMs),
-    list: query => vault.list(query)
+    delete: checked('vault.delete', (...args: Parameters<Vault['delete']>) => vault.delete(...args), readDeleted, timeoutMs)
   }
 }
 
 /** The same for a state store. */
-export function checkState (state: StateStore, timeoutMs = TIMEOUT_MS): StateStore {
-  const get = checked('state.get', (...args: Parameters<StateStore['get']>) => state.get(...args), readStored, timeoutMs)
-  const put = checked('state.put', (...args: Parameters<StateStore['put']>) => state.put(...args), readRevision, timeoutMs)
+export function checkState (state: State, timeoutMs = TIMEOUT_MS): State {
+  const get = checked('state.get', (...args: Parameters<State['get']>) => state.get(...args), readStored, timeoutMs)
+  const put = checked('state.put', (...args: Parameters<State['put']>) => state.put(...args), readRevision, timeoutMs)
   return {
     get,
     put: (key, value, expected, ttlMs) => unlessMade(value, () => put(key, value, expected, ttlMs), () => get(key)),
-    delete: checked('state.delete', (...args: Parameters<StateStore['delete']>) => state.delete(...args), readDeleted, timeoutMs),
-    count: (key, windowMs) => state.count(key, windowMs)
+    delete: checked('state.delete', (...args: Parameters<State['delete']>) => state.delete(...args), readDeleted, timeoutMs)
   }
 }
 
-function checked<A extends unknown[], R> (name: string, method: (...args: A) => unknown, read: (name: string, result: unknown) => R, timeoutMs: number):
+function checked<A extends unknown[], R> (name: string, method: (...args: A) => unknown, read: (name: string, result: unknown) => R, timeoutMs?: number):
 (...args: A) => Promise<R> {
   return async (...args) => {
     let result: unknown
     try {
-      result = await withTimeout(Promise.resolve(method(...args)), timeoutMs)
+      result = await (timeoutMs === undefined ? method(...args) : withTimeout(Promise.resolve(method(...args)), timeoutMs))
     } catch (cause) {
       throw Object.assign(new AdapterFailedError(name), { cause })
     }
@@ -59,6 +63,7 @@ async function unlessMade (value: string, write: () => Promise<Revision | null>,
   try {
     return await write()
   } catch (error) {
+    if (!(error instanceof AdapterFailedError)) throw error
     const stored = await look().catch(() => null)
     if (stored?.value === value) return stored.revision
     throw error

@@ -69,7 +69,7 @@ export const SealBrokenError = createError<[string]>(`${CODE}SEAL_BROKEN`,
 export const AdapterFailedError = createError<[string]>(`${CODE}ADAPTER_FAILED`, '%s of the given store or vault failed', 503)
 export const AdapterInvalidError = createError<[string, string]>(`${CODE}ADAPTER_INVALID`, '%s of the given store or vault must return %s', 500)
 export const StoreContentionError = createError(`${CODE}STORE_CONTENTION`, 'A record kept changing while it was written; try again', 503)
-export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'The store or its bus did not answer in time', 503)
+export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'A store, vault or bus did not answer in time', 503)
 
 /**
  * What a guarded handler ends with when it did not run. A tool's caller gets the message as an `isError` text, a

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { checkState, checkVault } from './adapters.js'
 import { createBrowserSessions } from './browser/browser-session.js'
@@ -37,11 +37,12 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)
-  const declines = createDeclines({ state, sealer, coolDownMs: settings.declineCoolDownMs })
-  const elicitations = createElicitations({ state, sealer, declines, ttlMs: settings.elicitationTtlMs })
+  const records = { state, sealer, onUnreadable: warnOnce(log) }
+  const declines = createDeclines(records, settings.declineCoolDownMs)
+  const elicitations = createElicitations({ ...records, declines }, settings.elicitationTtlMs)
   const connections = createConnections({ vault: checkVault(vault), sealer })
   const completion = await createCompletion(store.bus, error =>
-    log.warn({ err: error }, 'mcp-connect: other processes may not have been told that an elicitation has ended'))
+    log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
   app.addHook('onClose', async () => {
     try {
       await completion.close()
@@ -61,7 +62,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       authorize,
       elicitations,
       declines,
-      flows: createFlows({ state, sealer }),
+      flows: createFlows(records),
       completion,
       connections,
       flowCookies: createFlowCookies(cookies),
@@ -91,6 +92,16 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     }
   }
   app.decorate('mcpConnect', mcpConnect)
+}
+
+/** Says of each key that is missing once that records of it count as none. */
+function warnOnce (log: FastifyBaseLogger): (error: Error) => void {
+  const said = new Set<string>()
+  return ({ message }) => {
+    if (said.has(message) || said.size === 100) return
+    said.add(message)
+    log.warn(`mcp-connect: something that is under way counts as not begun. ${message}`)
+  }
 }
 
 /** Ids in our paths are 43 characters, keys of providers up to 64. */

@@ -3,7 +3,7 @@ import { assertWon } from './assertions.js'
 import type { BrowserServices } from './services.js'
 
 /**
- * Ends an elicitation without a connection, and has everybody told who was handed a link by the same asker.
+ * Ends an elicitation without a connection, and has everybody told who was handed a link of the same asker.
  * @param holder `null` for somebody who holds nothing
  * @throws FST_MCP_CONNECT_CONSUMED, FST_MCP_CONNECT_HELD
  */
@@ -18,6 +18,6 @@ export async function endUnconnected ({ elicitations, declines, completion }: Br
     if (outcome === 'declined' && client !== null) await declines.add(asker, principal, provider)
   } finally {
     // Told also when the store failed: it may have ended all the same. Whoever holds it tells by themselves.
-    if (turn !== 'held') completion.announce(asker, await elicitations.retire(principal, provider).catch(() => undefined))
+    if (client !== null && turn !== 'held') completion.announce(asker, await elicitations.retire(principal, provider).catch(() => undefined))
   }
 }

@@ -9,7 +9,7 @@ import { findSignInUrl } from './visitors.js'
 /** Refusals of ours that may be an attack or a wrong configuration, or that leave something behind. */
 const WORTH_A_WARNING = ['SUBJECT_MISMATCH', 'ORIGIN_MISMATCH', 'ISS_MISMATCH', 'DISCONNECTED']
 
-/** Of ours and of Fastify itself. Their messages are fixed. */
+/** Of ours and of Fastify itself: what is logged of them is safe. */
 const OURS = /^FST_(MCP_CONNECT|ERR)_/
 
 /**

@@ -85,21 +85,19 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       assertWon(await elicitations.hold(hash, holder))
       await assertNotRevoked(flow, principal)
     })
-    let generation: number | undefined
     try {
-      generation = await elicitations.retire(principal, flow.provider)
       // Once more: a disconnect revokes first and removes then, so that one of the two sees the other.
       if (await flows.isRevoked(flow, principal)) {
         await connections.remove(principal, flow.provider, saved)
         throw new DisconnectedError()
       }
       const turn = await elicitations.end(hash, 'completed', holder)
-      // The user may have declined, if the vault took longer than the hold.
+      // The user may have declined, if the vault took longer than the hold. A grant that this one has replaced is lost then.
       if (turn !== 'won') await connections.remove(principal, flow.provider, saved)
       assertWon(turn)
     } finally {
       // Whoever waits for this connection, by whichever link, need not wait any longer.
-      completion.announce(hashConnection(principal, flow.provider), generation)
+      completion.announce(hashConnection(principal, flow.provider), await elicitations.retire(principal, flow.provider).catch(() => undefined))
     }
     const missing = missingScopes(grant, flow.scopes)
     if (missing.length > 0) log.warn({ provider: flow.provider, missing }, LESS_GRANTED)
@@ -112,7 +110,10 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       await endUnconnected(services, elicitation, hash, 'failed', holder)
       throw new NotAuthorizedError()
     }
-    if (response.kind === 'error' && response.reason === 'invalid_scope') throw new ScopeRefusedError(describeProvider(provider))
+    if (response.kind === 'error' && response.reason === 'invalid_scope') {
+      await endUnconnected(services, elicitation, hash, 'failed', holder)      // the link would ask for the same again
+      throw new ScopeRefusedError(describeProvider(provider))
+    }
     if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
     if (response.kind === 'denied') return await endUnconnected(services, elicitation, hash, 'declined', holder)
     await connect(attempt)

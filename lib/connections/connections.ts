@@ -1,9 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { Vault } from '../adapters.js'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
 import { SealBrokenError } from '../errors.js'
 import { hashPrincipal, principalFields } from '../principal.js'
-import type { Grant, Principal, Revision, Stored, TokenVault } from '../types.js'
+import type { Grant, Principal, Revision, Stored } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
 import { missingScopes } from './scopes.js'
 
@@ -45,7 +46,7 @@ export interface Connections {
   remove (principal: Principal, provider: string, saved?: Revision): Promise<boolean>
 }
 
-export function createConnections ({ vault, sealer }: { vault: TokenVault, sealer: Sealer }): Connections {
+export function createConnections ({ vault, sealer }: { vault: Vault, sealer: Sealer }): Connections {
   const context = (principal: Principal, provider: string): readonly string[] => ['grant', ...principalFields(principal), provider]
   const address = (principal: Principal, provider: string): [owner: string, name: string] =>
     [hashPrincipal(principal), hashFields('provider', provider)]

@@ -7,9 +7,7 @@ export function coalesce<W, R> (merge: (a: W, b: W) => W, run: (key: string, wan
   const next = new Map<string, { wanted: W, result: Promise<R> }>()
 
   function start (key: string, wanted: W): Promise<R> {
-    const result = run(key, wanted).finally(() => {
-      if (running.get(key) === result) running.delete(key)
-    })
+    const result = run(key, wanted).finally(() => running.delete(key))
     running.set(key, result)
     return result
   }

@@ -24,7 +24,7 @@ export interface Completion {
    * @param before links of this generation and of later ones wait for something else
    */
   announce (topic: string, before?: number): void
-  /** Ends once what was announced is on the bus, or the bus does not answer for a second. Never fails. */
+  /** Ends once what was announced is on the bus, which has a second for that, and another one to unsubscribe. Never fails. */
   close (): Promise<void>
 }
 

@@ -1,8 +1,7 @@
 import { LOST, untilWon } from '../compare-and-set.js'
-import type { Principal, StateStore } from '../types.js'
-import type { Sealer } from '../vault/sealer.js'
+import type { Principal } from '../types.js'
 import { createGenerations } from './generations.js'
-import { createRecords } from './records.js'
+import { createRecords, type RecordServices } from './records.js'
 
 /** Who is not asked again for a while, since they said no. */
 export interface Declines {
@@ -16,9 +15,9 @@ export interface Declines {
 /** A generation outlives every decline by this time. */
 const MARGIN_MS = 60 * 60_000
 
-export function createDeclines ({ state, sealer, coolDownMs }: { state: StateStore, sealer: Sealer, coolDownMs: number }): Declines {
-  const records = createRecords<{ readonly generation: number }>('decline', state, sealer)
-  const generations = createGenerations('decline-generation', { state, sealer }, coolDownMs + MARGIN_MS)
+export function createDeclines (services: RecordServices, coolDownMs: number): Declines {
+  const records = createRecords<{ readonly generation: number }>('decline', services)
+  const generations = createGenerations('decline-generation', services, coolDownMs + MARGIN_MS)
   return {
     async add (asker, principal, provider) {
       if (coolDownMs === 0) return

@@ -1,13 +1,13 @@
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
+import { StoreContentionError } from '../errors.js'
 import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
-import type { Principal, StateStore } from '../types.js'
-import type { Sealer } from '../vault/sealer.js'
+import type { Principal } from '../types.js'
 import { coalesce } from './coalesce.js'
 import type { Declines } from './declines.js'
 import { createGenerations } from './generations.js'
-import { createRecords } from './records.js'
+import { createRecords, type RecordServices } from './records.js'
 
 /** One request for user interaction. */
 export interface Elicitation {
@@ -45,7 +45,7 @@ export interface Link {
 export interface Elicitations {
   /**
    * The live elicitation of this principal, client and provider: the pending one, widened to what is wanted, as long as
-   * enough of its time is left and the user has not connected in between; or a new one. However many calls ask at once,
+   * enough of its time is left and no link of this principal and provider has ended in between; or a new one. However many calls ask at once,
    * there is one record.
    * @returns `null` while a decline holds
    */
@@ -54,7 +54,7 @@ export interface Elicitations {
   offer (wanted: Wanted): Promise<Link>
   /**
    * Something has ended that sessions wait for: of the links that clients were handed so far, none is handed out again,
-   * since those who wait for one are told to wait no longer. They can still be used.
+   * so that none is of which somebody was told to wait no longer. They can still be used.
    * @returns the generation of the links that are handed out from now on
    */
   retire (principal: Principal, provider: string): Promise<number>
@@ -96,19 +96,13 @@ function isHeldByOther ({ heldBy }: Elicitation, holder: string | null): boolean
   return heldBy !== undefined && heldBy.holder !== holder && heldBy.until > Date.now()
 }
 
-interface Services {
-  readonly state: StateStore
-  readonly sealer: Sealer
-  readonly declines: Declines
-  readonly ttlMs: number
-}
-
-export function createElicitations ({ state, sealer, declines, ttlMs }: Services): Elicitations {
-  const records = createRecords<Elicitation>('elicitation', state, sealer)
+export function createElicitations (services: RecordServices & { readonly declines: Declines }, ttlMs: number): Elicitations {
+  const { declines } = services
+  const records = createRecords<Elicitation>('elicitation', services)
   /** Which elicitation is the live one of who asks. */
-  const live = createRecords<{ readonly id: string }>('live-elicitation', state, sealer)
+  const live = createRecords<{ readonly id: string }>('live-elicitation', services)
   const rowTtlMs = ttlMs + AFTERLIFE_MS
-  const generations = createGenerations('elicitation-generation', { state, sealer }, rowTtlMs)
+  const generations = createGenerations('elicitation-generation', services, rowTtlMs)
   const shortestRestMs = Math.min(SHORTEST_REST_MS, ttlMs / 4)
 
   /** What waits on the connections page was handed to nobody. */
@@ -116,8 +110,9 @@ export function createElicitations ({ state, sealer, declines, ttlMs }: Services
 
   async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>): Promise<Link | null | typeof LOST> {
     const { principal, provider } = wanted
-    if (client !== null && await declines.has(asker, principal, provider)) return null
+    // Before the decline: a decline in between retires what is of this generation.
     const generation = await generations.current(principal, provider)
+    if (client !== null && await declines.has(asker, principal, provider)) return null
     const pointer = await live.get(asker)
     if (pointer.record !== null) {
       const { id } = pointer.record
@@ -132,8 +127,9 @@ export function createElicitations ({ state, sealer, declines, ttlMs }: Services
     const link = { id: randomToken(), generation, expiresAt: Date.now() + ttlMs }
     const hash = elicitationHash(link.id)
     const revision = await records.put(hash, { ...wanted, client, generation, expiresAt: link.expiresAt, status: 'pending' }, null, rowTtlMs)
+    if (revision === null) throw new StoreContentionError()
     if (await live.put(asker, { id: link.id }, pointer.revision, rowTtlMs) !== null) return link
-    if (revision !== null) await records.delete(hash, revision)
+    await records.delete(hash, revision)
     return LOST
   }
 

@@ -1,10 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hashFields } from '../encoding.js'
 import { StoreContentionError } from '../errors.js'
-import type { Principal, StateStore } from '../types.js'
-import type { Sealer } from '../vault/sealer.js'
+import type { Principal } from '../types.js'
 import { createGenerations } from './generations.js'
-import { createRecords } from './records.js'
+import { createRecords, type RecordServices } from './records.js'
 
 /** One browser attempt at an interaction. */
 export interface Flow {
@@ -48,9 +47,9 @@ export function matchesFlowCookie (flow: Flow, cookie: string): boolean {
   return timingSafeEqual(Buffer.from(flow.cookieHash, 'hex'), Buffer.from(hashFlowCookie(cookie), 'hex'))
 }
 
-export function createFlows ({ state: store, sealer }: { state: StateStore, sealer: Sealer }): Flows {
-  const records = createRecords<Flow>('flow', store, sealer)
-  const generations = createGenerations('flow-generation', { state: store, sealer }, FLOW_TTL_MS + AFTERLIFE_MS)
+export function createFlows (services: RecordServices): Flows {
+  const records = createRecords<Flow>('flow', services)
+  const generations = createGenerations('flow-generation', services, FLOW_TTL_MS + AFTERLIFE_MS)
   const keyOf = (state: string): string => hashFields('state', state)
   return {
     async start (state, principal, flow) {

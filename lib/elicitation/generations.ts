@@ -1,8 +1,7 @@
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashConnection } from '../principal.js'
-import type { Principal, StateStore } from '../types.js'
-import type { Sealer } from '../vault/sealer.js'
-import { createRecords } from './records.js'
+import type { Principal } from '../types.js'
+import { createRecords, type RecordServices } from './records.js'
 
 /**
  * A number for each principal and provider that only grows. What is made remembers the generation of that moment; once a
@@ -16,8 +15,8 @@ export interface Generations {
 }
 
 /** @param ttlMs longer than anything lives that remembers a generation */
-export function createGenerations (kind: string, { state, sealer }: { state: StateStore, sealer: Sealer }, ttlMs: number): Generations {
-  const records = createRecords<{ readonly generation: number }>(kind, state, sealer)
+export function createGenerations (kind: string, services: RecordServices, ttlMs: number): Generations {
+  const records = createRecords<{ readonly generation: number }>(kind, services)
   return {
     async current (principal, provider) {
       return (await records.get(hashConnection(principal, provider))).record?.generation ?? 0

@@ -1,10 +1,18 @@
 import { SealBrokenError } from '../errors.js'
-import type { Revision, StateStore } from '../types.js'
+import type { State } from '../adapters.js'
+import type { Revision } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
+
+export interface RecordServices {
+  readonly state: State
+  readonly sealer: Sealer
+  /** Is told of rows that cannot be opened. */
+  readonly onUnreadable?: (error: Error) => void
+}
 
 /** What was found: a record, with the revision that a change must name. Both are `null` when there is none. */
 export interface Found<T> {
-  /** Also `null` when the row cannot be opened, since its key was taken out: it counts as none, and can be written anew. */
+  /** Also `null` when the row cannot be opened, since its key was taken out or it was changed or moved: it counts as none, and can be written anew. */
   readonly record: T | null
   readonly revision: Revision | null
 }
@@ -21,21 +29,22 @@ export interface Records<T> {
   delete (key: string, expected: Revision): Promise<boolean>
 }
 
-export function createRecords<T> (kind: string, state: StateStore, sealer: Sealer): Records<T> {
+export function createRecords<T> (kind: string, { state, sealer, onUnreadable }: RecordServices): Records<T> {
   const rowKey = (key: string): string => `${kind}:${key}`
 
   function open (key: string, value: string): T | null {
     try {
       return JSON.parse(sealer.open(value, [kind, key])) as T
     } catch (error) {
-      if (error instanceof SealBrokenError) return null
-      throw error
+      if (!(error instanceof SealBrokenError)) throw error
+      onUnreadable?.(error)
+      return null
     }
   }
 
   return {
     async get (key) {
-      const stored = await state.get(rowKey(key)) ?? null
+      const stored = await state.get(rowKey(key))
       return stored === null ? { record: null, revision: null } : { record: open(key, stored.value), revision: stored.revision }
     },
     put: (key, record, expected, ttlMs) => state.put(rowKey(key), sealer.seal(JSON.stringify(record), [kind, key]), expected, ttlMs),

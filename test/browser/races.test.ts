@@ -194,6 +194,7 @@ t.test('VLT-11 a key that was taken out: said to the operator, and the user can 
   const waiting = await before.elicit(A, { scopes: ['issues:write'] })
   const lost = await startServer(t, { at: before.acme, store, keys: [newKey] })
   t.equal((await lost.browser(A).get(waiting.url)).statusCode, 404, 'what was under way is gone')
+  t.match(lost.log.join(''), /"level":40.*counts as not begun.*is not in the keys option/)
   const session = await lost.openSession({ user: A, scopes: ['issues:write'] })
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /cannot be read at the moment.*\/connect/ }] })
   t.match(lost.log.join(''), `its key (id ${row!.value.split('.')[1]}) is not in the keys option`)
@@ -365,7 +366,7 @@ t.test('a store that fails after the grant was stored: the user stays connected,
         return await get(key)
       }
     })
-    t.equal((await browser.get(callback.href)).statusCode, 503)
+    t.equal((await browser.get(callback.href)).statusCode, failing === 'flow-generation' ? 503 : 303)
     t.not(await server.vaultRows(), '[]', failing)
     await session.client.ping()
     t.equal(session.completed.length, 1, failing)
@@ -524,6 +525,58 @@ t.test('a provider that no longer takes a scope: the page says how to get rid of
   t.equal(answer.statusCode, 502)
   t.match(answer.body, /Disconnect it on your connections page.*Your connections/s)
   t.match(server.log.join(''), 'SCOPE_REFUSED')
+})
+
+t.test('and what it says helps', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A, { scopes: ['issues:write'] })
+  const browser = server.browser(A)
+  await browser.get((await server.untilCallback(browser, url)).href)
+  const again = String((await browser.press('/connect', '/acme/connect')).headers.location)
+  t.match((await browser.get(again)).body, 'issues:write')
+  const refused = await server.untilCallback(browser, again)
+  refused.searchParams.delete('code')
+  refused.searchParams.set('error', 'invalid_scope')
+  t.equal((await browser.get(refused.href)).statusCode, 502)
+  await browser.press('/connect', '/acme/disconnect')
+  const anew = String((await browser.press('/connect', '/acme/connect')).headers.location)
+  t.notMatch((await browser.get(anew)).body, 'issues:write')
+  t.strictSame(session.completed.length, 1)
+})
+
+t.test('a disconnect while the grant is stored, and a store that fails right after: it stays disconnected', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  await browser.get((await server.untilCallback(browser, url)).href)
+  const { action, fields } = findForm(await browser.get('/connect'), '/acme/disconnect')
+  await browser.post(action, fields)
+  const again = String((await browser.press('/connect', '/acme/connect')).headers.location)
+  const callback = await server.untilCallback(browser, again)
+  const { reached, open } = gate(t, server)
+  const answer = browser.get(callback.href)
+  await reached
+  await browser.post(action, fields) // nothing is there yet: only the mark is made
+  const { put } = server.store.state
+  t.intercept(server.store.state, 'put', {
+    value: async (...args: Parameters<typeof put>) => {
+      if (args[0].startsWith('elicitation-generation:')) throw new Error('down')
+      return await put(...args)
+    }
+  })
+  open()
+  t.equal(title(await answer), 'You have disconnected this')
+  t.equal(await server.vaultRows(), '[]')
+})
+
+t.test('a decline on the connections page\'s own link changes no client\'s link', async t => {
+  const server = await startServer(t)
+  const { id, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  await browser.press(String((await browser.press('/connect', '/acme/connect')).headers.location), '/decline')
+  const again = await session.client.callTool({ name: 'issues' }).catch(error => error)
+  t.equal(again.elicitations[0].elicitationId, id)
+  t.strictSame(session.completed, [])
 })
 
 t.test('a decline that cannot be remembered is made all the same, and told', async t => {

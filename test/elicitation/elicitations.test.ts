@@ -15,8 +15,8 @@ const wanted: Wanted = { principal: { issuer: 'i', subject: 's' }, provider: 'ac
 const limits = { ttlMs: 900_000, coolDownMs: 300_000 }
 
 function createBoth (state: StateStore): { elicitations: Elicitations, declines: Declines } {
-  const declines = createDeclines({ state, sealer, ...limits })
-  return { declines, elicitations: createElicitations({ state, sealer, declines, ...limits }) }
+  const declines = createDeclines({ state, sealer }, limits.coolDownMs)
+  return { declines, elicitations: createElicitations({ state, sealer, declines }, limits.ttlMs) }
 }
 
 async function decline ({ elicitations, declines }: ReturnType<typeof createBoth>, { id }: { id: string }): Promise<void> {
@@ -129,7 +129,7 @@ t.test('a decline counts whichever link of a client it is made on', async t => {
 
 t.test('a decline that was remembered longer ago than the generations are still counts', async t => {
   const { state } = memoryStore()
-  const declines = createDeclines({ state, sealer, coolDownMs: 86_400_000 })
+  const declines = createDeclines({ state, sealer }, 86_400_000)
   await declines.clear(wanted.principal, wanted.provider)
   advance(t, 86_400_000)
   await declines.add('asker', wanted.principal, wanted.provider)
@@ -143,7 +143,7 @@ t.test('a decline that was remembered longer ago than the generations are still 
 
 t.test('without a cool-down nothing is remembered', async t => {
   const { state } = memoryStore()
-  const declines = createDeclines({ state, sealer, coolDownMs: 0 })
+  const declines = createDeclines({ state, sealer }, 0)
   await declines.add('asker', wanted.principal, wanted.provider)
   t.equal(await declines.has('asker', wanted.principal, wanted.provider), false)
 })

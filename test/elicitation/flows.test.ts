@@ -42,7 +42,7 @@ t.test('what is stored is sealed to its own place', async t => {
   await state.put('flow:elsewhere', value, null)
   await state.put(`other:${key.slice('flow:'.length)}`, value, null)
   for (const [kind, place] of [['flow', 'elsewhere'], ['other', key.slice('flow:'.length)]] as const) {
-    const records = createRecords<Flow>(kind, state, sealer)
+    const records = createRecords<Flow>(kind, { state, sealer })
     const found = await records.get(place)
     t.match(found, { record: null, revision: String }, 'a row that cannot be opened counts as none')
     t.type(await records.put(place, { ...flow, status: 'started', generation: 0, expiresAt: 0 }, found.revision, 1000), 'string', 'and can be written anew')

@@ -209,6 +209,7 @@ t.test('VLT-11 a key that was taken out: said to the operator, and the user can 
   t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
   await user.press('/connect', '/acme/disconnect')
   await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })
+  t.equal(lost.log.filter(line => line.includes('counts as not begun')).length, 1, 'said once')
 })
 
 t.test('a process that dies while it finishes a link: told so, and the next flow works by itself half a minute later', async t => {

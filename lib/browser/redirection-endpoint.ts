@@ -55,7 +55,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     assertOwn(elicitation, visitor)
     remember(request, { elicitationId: flow.elicitationId })
     // Before the cookie, which a finished flow has no more: the owner's second click is no attack.
-    if (flow.status !== 'started' || elicitation.status !== 'pending') throw new ConsumedError()
+    if (flow.status !== 'started') throw new ConsumedError()
     await assertNotRevoked(flow, visitor.principal)
     const cookie = services.flowCookies.read(request, state)
     if (cookie === undefined || !matchesFlowCookie(flow, cookie)) throw new FlowCookieMissingError()

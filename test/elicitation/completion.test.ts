@@ -105,3 +105,14 @@ t.test('a bus that does not answer keeps nobody from closing', async t => {
   await completion.close()
   t.match(errors, [{ code: 'FST_MCP_CONNECT_STORE_TIMEOUT' }, { code: 'FST_MCP_CONNECT_STORE_TIMEOUT' }])
 })
+
+t.test('what was told leaves nothing behind', async t => {
+  const completion = await createCompletion({ publish: async () => {}, subscribe: async () => async () => {} }, () => {})
+  completion.watch(link('id'), ['topic', 'other topic'], {}, async () => {})
+  const deleted: unknown[] = []
+  const { delete: original } = Map.prototype
+  t.intercept(Map.prototype, 'delete', { value: function (this: Map<unknown, unknown>, key: unknown) { deleted.push(key); return original.call(this, key) } })
+  completion.announce('topic')
+  t.strictSame(deleted, ['id', 'topic', 'other topic'])
+  await completion.close()
+})

@@ -142,7 +142,8 @@ t.test('a decline that was remembered longer ago than the generations are still 
 
 t.test('without a cool-down nothing is remembered', async t => {
   const { state } = memoryStore()
-  const declines = createDeclines({ state, sealer }, 0)
+  const put = async (): Promise<never> => { throw new Error('a lifetime of nothing') }
+  const declines = createDeclines({ state: { ...state, put }, sealer }, 0)
   await declines.add('asker', wanted.principal, wanted.provider)
   t.equal(await declines.has('asker', wanted.principal, wanted.provider), false)
 })
@@ -206,4 +207,10 @@ t.test('the cool-down ends', async t => {
   t.type((await elicitations.offer(wanted)).id, 'string', 'what waits on the connections page has none')
   advance(t, limits.coolDownMs + 1)
   t.type((await elicitations.request(client, wanted))?.id, 'string')
+})
+
+t.test('a record that the store did not take is not handed out', async t => {
+  const { state } = memoryStore()
+  const elicitations = create({ ...state, put: async (key, ...rest) => key.startsWith('elicitation:') ? null : await state.put(key, ...rest) })
+  await t.rejects(elicitations.request(client, wanted), { code: 'FST_MCP_CONNECT_STORE_CONTENTION' })
 })

@@ -1,0 +1,13 @@
+import t from 'tap'
+import { plainText } from '../lib/plain-text.js'
+
+t.test('INP-01 one line, without characters that reorder or hide text, and no longer than asked', async t => {
+  t.equal(plainText(' a\u202Eb\n\tc\u0000 ', 10), 'a b c')
+  t.equal(plainText('12345', 5), '12345')
+  t.equal(plainText('123456', 5), '1234…')
+  t.equal(plainText('😀'.repeat(6), 5), '😀😀😀😀…', 'characters are not cut in two')
+})
+
+t.test('no more is read than can be shown', async t => {
+  t.equal(plainText(`${' '.repeat(40)}x`, 10), '')
+})

@@ -66,6 +66,10 @@ export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}
 // What is stored
 export const SealBrokenError = createError<[string]>(`${CODE}SEAL_BROKEN`,
   'A stored value cannot be opened: it was changed or moved, or its key (id %s) is not in the keys option; put that key back at the end of keys', 500)
+export const SchemaMissingError = createError<[string, string]>(`${CODE}SCHEMA_MISSING`,
+  'The %s tables are missing, or of an older version; call %s before the application starts', 500)
+export const SchemaNewerError = createError<[string, string]>(`${CODE}SCHEMA_NEWER`,
+  'The %s tables are of version %s, which a newer version of this package has made; use that one', 500)
 export const AdapterFailedError = createError<[string]>(`${CODE}ADAPTER_FAILED`, '%s of the given store or vault failed', 503)
 export const AdapterInvalidError = createError<[string, string]>(`${CODE}ADAPTER_INVALID`, '%s of the given store or vault must return %s', 500)
 export const StoreContentionError = createError(`${CODE}STORE_CONTENTION`, 'A record kept changing while it was written; try again', 503)

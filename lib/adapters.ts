@@ -8,8 +8,6 @@ import { withTimeout } from './with-timeout.js'
  * once what it must return.
  */
 
-/** What is used of a vault. */
-export type Vault = Pick<TokenVault, 'get' | 'put' | 'delete'>
 /** What is used of a state store. */
 export type State = Pick<StateStore, 'get' | 'put' | 'delete'>
 
@@ -20,14 +18,15 @@ const TIMEOUT_MS = 10_000
  * @throws FST_MCP_CONNECT_ADAPTER_FAILED with the adapter's own error as its cause, or after ten seconds;
  * FST_MCP_CONNECT_ADAPTER_INVALID
  */
-export function checkVault (vault: Vault, timeoutMs = TIMEOUT_MS): Vault {
-  const get = checked('vault.get', (...args: Parameters<Vault['get']>) => vault.get(...args), readStored, timeoutMs)
+export function checkVault (vault: TokenVault, timeoutMs = TIMEOUT_MS): TokenVault {
+  const get = checked('vault.get', (...args: Parameters<TokenVault['get']>) => vault.get(...args), readStored, timeoutMs)
   // Without a limit: a grant that is stored after it was given up would be there without anybody knowing.
-  const put = checked('vault.put', (...args: Parameters<Vault['put']>) => vault.put(...args), readRevision)
+  const put = checked('vault.put', (...args: Parameters<TokenVault['put']>) => vault.put(...args), readRevision)
   return {
     get,
     put: (owner, name, value, expected) => unlessMade(value, () => put(owner, name, value, expected), () => get(owner, name)),
-    delete: checked('vault.delete', (...args: Parameters<Vault['delete']>) => vault.delete(...args), readDeleted, timeoutMs)
+    delete: checked('vault.delete', (...args: Parameters<TokenVault['delete']>) => vault.delete(...args), readDeleted, timeoutMs),
+    list: checked('vault.list', (...args: Parameters<TokenVault['list']>) => vault.list(...args), readPage, timeoutMs)
   }
 }
 
@@ -85,4 +84,14 @@ function readRevision (name: string, result: unknown): Revision | null {
 function readDeleted (name: string, result: unknown): boolean {
   if (typeof result === 'boolean') return result
   throw new AdapterInvalidError(name, 'a boolean: whether the revision was there')
+}
+
+type Page = Awaited<ReturnType<TokenVault['list']>>
+
+function readPage (name: string, result: unknown): Page {
+  const { entries, cursor } = Object(result) as Record<keyof Page, unknown>
+  const isPage = Array.isArray(entries) && entries.every(entry => typeof entry?.owner === 'string' && typeof entry?.name === 'string') &&
+    (cursor === null || typeof cursor === 'string')
+  if (isPage) return { entries, cursor }
+  throw new AdapterInvalidError(name, 'an object of entries, a list of { owner, name }, and cursor, a string, or null on the last page')
 }

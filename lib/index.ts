@@ -10,6 +10,6 @@ export { sqliteStore } from './stores/sqlite.js'
 export { migrateSqlite, sqliteMigrations, type SqliteDatabase, type SqliteStatement } from './stores/sqlite-schema.js'
 export type {
   BrowserIdentity, BrowserUser, Bus, Claims, Connection, ConnectionOf, ContextOf, Guard, McpConnect, McpConnectOptions,
-  McpConnectProviders, McpServerLike, Principal, Provider, ProviderDefinition, ProviderName, RequireOptions, Revision,
+  McpConnectProviders, McpServerLike, Principal, Provider, ProviderDefinition, ProviderName, RequireOptions, ResealOptions, ResealReport, Revision,
   StateStore, Store, Stored, TokenVault
 } from './types.js'

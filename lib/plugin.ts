@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { checkState, checkVault } from './adapters.js'
+import { checkState, checkVault, type State } from './adapters.js'
 import { createBrowserSessions } from './browser/browser-session.js'
 import { createCookies } from './browser/cookies.js'
 import { createFlowCookies } from './browser/flow-cookies.js'
@@ -9,17 +9,22 @@ import { logRoutesOnly } from './browser/logging.js'
 import { registerRoutes } from './browser/routes.js'
 import { createUrls } from './browser/urls.js'
 import { createConnections } from './connections/connections.js'
+import { createResealing } from './connections/resealing.js'
 import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
-import { createElicitations } from './elicitation/elicitations.js'
+import { createElicitations, type Elicitation } from './elicitation/elicitations.js'
 import { createFlows } from './elicitation/flows.js'
+import { hashFields } from './encoding.js'
 import { OptionsError } from './errors.js'
 import { createDecide } from './guard/guard.js'
 import { loadSdkCopies } from './guard/sdk-v1-copies.mjs'
 import { createSdkV1Guard } from './guard/sdk-v1.js'
 import { createConfigurations } from './oauth/configuration.js'
+import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
-import type { ContextOf, Guard, McpConnect, McpConnectOptions, McpServerLike } from './types.js'
+import { isForgetful } from './stores/forgetful.js'
+import { hashConnection } from './principal.js'
+import type { ContextOf, Guard, McpConnect, McpConnectOptions, McpServerLike, TokenVault } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
 import { createSealer } from './vault/sealer.js'
 
@@ -31,21 +36,28 @@ declare module 'fastify' {
 
 async function plugin (app: FastifyInstance, options: McpConnectOptions): Promise<void> {
   assertHost(app)
-  const { baseUrl, prefix, name, store, vault, keys, browser, providers, principal, authorize, ...settings } = resolveOptions(options)
+  const { baseUrl, prefix, name, store, keys, browser, providers, principal, authorize, ...settings } = resolveOptions(options)
   const { log } = app
   const state = checkState(store.state)
+  const vault = checkVault(settings.vault)
+  await assertReadable(vault, state)
+  warnOfMemory(log, { vault: settings.vault, state: store.state, bus: store.bus })
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)
   const records = { state, sealer, onUnreadable: warnOnce(log) }
   const declines = createDeclines(records, settings.declineCoolDownMs)
-  const elicitations = createElicitations({ ...records, declines }, settings.elicitationTtlMs)
-  const connections = createConnections({ vault: checkVault(vault), sealer })
+  const audit = createAudit(log)
+  const onAbandoned = ({ principal, provider }: Elicitation, holder: string): void =>
+    audit({ event: 'exchange.orphan_possible', attempt: holder, provider, connection: hashConnection(principal, provider) })
+  const elicitations = createElicitations({ ...records, declines, onAbandoned }, settings.elicitationTtlMs)
+  const resealing = createResealing({ vault, sealer, log })
+  const connections = createConnections({ vault, sealer, resealing })
   const completion = await createCompletion(store.bus, error =>
     log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
   app.addHook('onClose', async () => {
     try {
-      await completion.close()
+      await Promise.all([completion.close(), resealing.close()])
     } finally {
       await store.close()
     }
@@ -65,6 +77,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       flows: createFlows(records),
       completion,
       connections,
+      audit,
       flowCookies: createFlowCookies(cookies),
       forms: createForms(ring, createBrowserSessions(ring, cookies), urls.origin),
       configuration: createConfigurations()
@@ -89,7 +102,8 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       const { requireConnection } = createSdkV1Guard({ server, copies: copies(), providers, decide })
       // The overloads are told apart at run time, by parseRequirements.
       return { requireConnection } as Guard<ContextOf<S>>
-    }
+    },
+    reseal: resealing.all
   }
   app.decorate('mcpConnect', mcpConnect)
 }
@@ -102,6 +116,19 @@ function warnOnce (log: FastifyBaseLogger): (error: Error) => void {
     said.add(message)
     log.warn(`mcp-connect: something that is under way counts as not begun. ${message}`)
   }
+}
+
+/** A vault or a store that cannot be read is better told at start-up. @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_ADAPTER_INVALID */
+async function assertReadable (vault: TokenVault, state: State): Promise<void> {
+  const key = hashFields('start-up')
+  await Promise.all([vault.get(key, key), state.get(key)])
+}
+
+function warnOfMemory (log: FastifyBaseLogger, parts: Readonly<Record<string, object>>): void {
+  const forgetful = Object.keys(parts).filter(name => isForgetful(parts[name]!))
+  if (process.env['NODE_ENV'] !== 'production' || forgetful.length === 0) return
+  log.warn(`mcp-connect: memoryStore() in production keeps ${forgetful.join(', ')} in this process alone: a restart forgets it all, and with ` +
+    'several processes whatever reaches another one than before fails. Use sqliteStore, redisStore or postgresStore')
 }
 
 /** Ids in our paths are 43 characters, keys of providers up to 64. */

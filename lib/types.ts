@@ -247,6 +247,26 @@ export interface Guard<Ctx> {
     handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
 }
 
+/** How resealing goes. */
+export interface ResealOptions {
+  /** Opens everything and writes nothing. @default false */
+  readonly dryRun?: boolean
+  /** Is called with what is done so far, now and then. */
+  readonly onProgress?: (report: ResealReport) => void
+}
+
+/** What resealing found. Entries that are deleted meanwhile are not counted. */
+export interface ResealReport {
+  /** Entries that were looked at. */
+  readonly entries: number
+  /** Of them, those that the newest key had sealed already. */
+  readonly current: number
+  /** Those that an older key had sealed: they are sealed with the newest now; in a dry run, they would be. */
+  readonly resealed: number
+  /** How many cannot be opened, by the id of the key that they name. They stay as they are. */
+  readonly unreadable: Readonly<Record<string, number>>
+}
+
 /** `app.mcpConnect`. */
 export interface McpConnect {
   /** The page where people see, make and end their connections. Safe to show anywhere: it holds no id. */
@@ -258,4 +278,10 @@ export interface McpConnect {
    * @throws FST_MCP_CONNECT_SDK_MISMATCH when the server comes from a copy of the MCP SDK that this package cannot load
    */
   for<S extends McpServerLike> (server: S): Guard<ContextOf<S>>
+  /**
+   * Seals every grant in the vault with the newest of `keys`, while calls go on. Once every process has the new key first, and
+   * a dry run finds nothing left to do and nothing unreadable, older keys can be taken out.
+   * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the vault fails; call it again, and it goes on
+   */
+  reseal (options?: ResealOptions): Promise<ResealReport>
 }

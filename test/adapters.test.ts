@@ -21,6 +21,10 @@ t.test('what an adapter returns is checked', async t => {
     await t.rejects(checkVault({ ...vault, delete: remove }).delete('o', 'n', '1'), invalid(/^vault\.delete .* boolean/))
     await t.rejects(checkState({ ...state, delete: remove }).delete('k', '1'), invalid(/^state\.delete /))
   }
+  for (const result of [undefined, null, [], { entries: [] }, { cursor: null }, { entries: [{ owner: 'o' }], cursor: null }, { entries: [null], cursor: null }, { entries: [], cursor: 1 }]) {
+    const list = async (): Promise<never> => result as never
+    await t.rejects(checkVault({ ...vault, list }).list({ limit: 1 }), invalid(/^vault\.list .* entries, a list of/))
+  }
 })
 
 t.test('a write that is made and forgets to say its revision is told so, and not taken for one whose answer was lost', async t => {
@@ -48,10 +52,12 @@ t.test('an adapter keeps its own this', async t => {
     async get (owner: string, name: string) { return await this.#inner.get(owner, name) }
     async put (owner: string, name: string, value: string, expected: string | null) { return await this.#inner.put(owner, name, value, expected) }
     async delete (owner: string, name: string, expected: string) { return await this.#inner.delete(owner, name, expected) }
+    async list (query: { limit: number }) { return await this.#inner.list(query) }
   }
   const checked = checkVault(new Vault())
   const revision = await checked.put('o', 'n', 'v', null)
   t.strictSame(await checked.get('o', 'n'), { value: 'v', revision })
+  t.strictSame(await checked.list({ limit: 1 }), { entries: [{ owner: 'o', name: 'n' }], cursor: null })
   t.equal(await checked.delete('o', 'n', revision!), true)
 })
 

@@ -5,17 +5,19 @@ import t from 'tap'
 /** What each room may import of the others; files directly in lib/ are rooms of one file. Below all of them lies the floor. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   index: ['plugin', 'providers', 'stores'],
-  plugin: ['options', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'vault'],
+  plugin: ['options', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'vault', 'ops', 'stores'],
   options: ['providers', 'vault'],
   adapters: [],
   guard: ['elicitation', 'connections'],
-  browser: ['elicitation', 'connections', 'oauth', 'vault'],
+  browser: ['elicitation', 'connections', 'oauth', 'vault', 'ops'],
   elicitation: ['adapters', 'vault'],
-  connections: ['adapters', 'vault'],
+  connections: ['vault'],
   oauth: [],
   vault: [],
+  ops: [],
   providers: [],
-  stores: []
+  stores: [],
+  testing: []
 }
 const FLOOR = ['types', 'errors', 'schemas', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'with-timeout']
 

@@ -3,13 +3,14 @@ import { missingScopes } from '../connections/scopes.js'
 import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
-  ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError, ProviderRefusedError,
-  ScopeRefusedError, StateInvalidError
+  ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError,
+  ProviderRefusedError, ScopeRefusedError, StateInvalidError
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
 import type { Configuration } from '../oauth/configuration.js'
-import { describeProvider } from '../oauth/failure.js'
+import { describeProvider, ExchangeRefusedError } from '../oauth/failure.js'
 import { exchangeCode } from '../oauth/token-request.js'
+import type { AuditEvent } from '../ops/audit.js'
 import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
@@ -41,7 +42,7 @@ interface Attempt {
  * everything as it was, so that nobody can burn somebody else's link, and no code is sent to the provider before that.
  */
 export function redirectionEndpoint (services: BrowserServices): Handler {
-  const { urls, elicitations, declines, flows, connections, completion } = services
+  const { urls, elicitations, declines, flows, connections, completion, audit } = services
 
   /** The flow that this response belongs to, once it is sure that it came back to its own user and browser. */
   async function findOwnFlow (request: FastifyRequest, reply: FastifyReply, state: string, key: string, { issuer, clientId }: Provider):
@@ -68,11 +69,25 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     if (await flows.isRevoked(flow, principal)) throw new DisconnectedError()
   }
 
-  /** Redeems the code, and keeps what it gives. */
+  /** Redeems the code, and keeps what it gives. The operator's log tells of a grant that may be at the provider, and not here. */
   async function connect (attempt: Attempt): Promise<void> {
-    const { provider, configuration, principal, state, flow, url, hash, holder, log } = attempt
+    const { principal, flow, holder } = attempt
+    const told = (event: AuditEvent['event']): void =>
+      audit({ event, attempt: holder, provider: flow.provider, connection: hashConnection(principal, flow.provider) })
     // The user has said yes, whatever becomes of it: an earlier no is void.
     await declines.clear(principal, flow.provider)
+    told('exchange.started')
+    try {
+      await exchange(attempt)
+    } catch (error) {
+      told(error instanceof ExchangeRefusedError ? 'exchange.refused' : 'exchange.orphan_possible')
+      throw error
+    }
+    told('exchange.stored')
+  }
+
+  async function exchange (attempt: Attempt): Promise<void> {
+    const { provider, configuration, principal, state, flow, url, hash, holder, log } = attempt
     const grant = await exchangeCode(configuration, provider, {
       response: url,
       state,

@@ -6,6 +6,7 @@ import type { Elicitations } from '../elicitation/elicitations.js'
 import type { Flows } from '../elicitation/flows.js'
 import { NotFoundError, SignInRequiredError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
+import type { Audit } from '../ops/audit.js'
 import type { BrowserIdentity, McpConnectOptions, Provider } from '../types.js'
 import type { FlowCookies } from './flow-cookies.js'
 import type { Forms } from './forms.js'
@@ -28,6 +29,7 @@ export interface BrowserServices {
   readonly flows: Flows
   readonly completion: Completion
   readonly connections: Connections
+  readonly audit: Audit
   readonly flowCookies: FlowCookies
   readonly forms: Forms
   configuration (provider: Provider): Promise<Configuration>

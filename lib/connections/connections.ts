@@ -1,15 +1,19 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Vault } from '../adapters.js'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
 import { SealBrokenError } from '../errors.js'
-import { hashPrincipal, principalFields } from '../principal.js'
-import type { Grant, Principal, Revision, Stored } from '../types.js'
+import { hashPrincipal } from '../principal.js'
+import { randomToken } from '../random.js'
+import type { Grant, Principal, Revision, Stored, TokenVault } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
+import { grantContext } from './grant-context.js'
+import type { Resealing } from './resealing.js'
 import { missingScopes } from './scopes.js'
 
 /** What the vault holds for one principal at one provider. */
 export interface VaultEntry {
+  /** Names this grant, however often it is sealed anew. */
+  readonly id: string
   readonly grant: Grant
   /** Who granted it. */
   readonly issuer: string
@@ -39,23 +43,22 @@ export interface Connections {
    * Stores a new grant in place of what is there. It remembers what was withheld before, so that this is not asked for in
    * turns with something else.
    * @param check runs before each attempt, and throws when the grant must not be stored any longer
-   * @returns the revision, for `remove`
+   * @returns the entry's id, for `remove`
    */
-  save (principal: Principal, provider: string, issuer: string, grant: Grant, check: () => Promise<void>): Promise<Revision>
-  /** Forgets the grant, whichever it is or one that was saved. @returns `false` when it was not there */
-  remove (principal: Principal, provider: string, saved?: Revision): Promise<boolean>
+  save (principal: Principal, provider: string, issuer: string, grant: Grant, check: () => Promise<void>): Promise<string>
+  /** Forgets the grant, whichever it is or the one with this id. @returns `false` when it was not there */
+  remove (principal: Principal, provider: string, id?: string): Promise<boolean>
 }
 
-export function createConnections ({ vault, sealer }: { vault: Vault, sealer: Sealer }): Connections {
-  const context = (principal: Principal, provider: string): readonly string[] => ['grant', ...principalFields(principal), provider]
+export function createConnections ({ vault, sealer, resealing }: { vault: TokenVault, sealer: Sealer, resealing: Pick<Resealing, 'lazily'> }): Connections {
   const address = (principal: Principal, provider: string): [owner: string, name: string] =>
     [hashPrincipal(principal), hashFields('provider', provider)]
 
-  function open (stored: Stored | null, principal: Principal, provider: string, issuer: string): Lookup {
+  function open (stored: Stored | null, owner: string, name: string, issuer: string): Lookup {
     if (stored === null) return { kind: 'none', revision: null }
     const { revision } = stored
     try {
-      const entry = JSON.parse(sealer.open(stored.value, context(principal, provider))) as VaultEntry
+      const entry = JSON.parse(sealer.open(stored.value, grantContext(owner, name))) as VaultEntry
       return { kind: entry.issuer === issuer ? 'usable' : 'foreign', revision, entry }
     } catch (error) {
       if (error instanceof SealBrokenError) return { kind: 'unreadable', revision, error }
@@ -65,31 +68,38 @@ export function createConnections ({ vault, sealer }: { vault: Vault, sealer: Se
 
   return {
     async look (principal, provider, issuer) {
-      return open(await vault.get(...address(principal, provider)), principal, provider, issuer)
+      const [owner, name] = address(principal, provider)
+      const stored = await vault.get(owner, name)
+      const lookup = open(stored, owner, name, issuer)
+      if (stored !== null && lookup.kind !== 'unreadable' && sealer.isOutdated(stored.value)) resealing.lazily(owner, name)
+      return lookup
     },
 
     async save (principal, provider, issuer, grant, check) {
       const [owner, name] = address(principal, provider)
       return await untilWon(async () => {
         const stored = await vault.get(owner, name)
-        const previous = open(stored, principal, provider, issuer)
+        const previous = open(stored, owner, name, issuer)
         const withheld = previous.kind === 'usable' ? missingScopes(previous.entry.grant, previous.entry.grant.requestedScopes) : []
         const requestedScopes = [...new Set([...withheld, ...grant.requestedScopes])]
-        const entry: VaultEntry = { grant: { ...grant, requestedScopes }, issuer, connectedAt: Date.now() }
-        const sealed = sealer.seal(JSON.stringify(entry), context(principal, provider))
+        const entry: VaultEntry = { id: randomToken(), grant: { ...grant, requestedScopes }, issuer, connectedAt: Date.now() }
+        const sealed = sealer.seal(JSON.stringify(entry), grantContext(owner, name))
         await check()
-        return await vault.put(owner, name, sealed, stored?.revision ?? null) ?? LOST
+        return await vault.put(owner, name, sealed, stored?.revision ?? null) === null ? LOST : entry.id
       })
     },
 
-    async remove (principal, provider, saved) {
+    async remove (principal, provider, id) {
       const [owner, name] = address(principal, provider)
-      if (saved !== undefined) return await vault.delete(owner, name, saved)
       return await untilWon(async () => {
         const stored = await vault.get(owner, name)
-        if (stored === null) return false
+        if (stored === null || (id !== undefined && idOf(open(stored, owner, name, '')) !== id)) return false
         return await vault.delete(owner, name, stored.revision) || LOST
       })
     }
   }
+}
+
+function idOf (lookup: Lookup): string | undefined {
+  return 'entry' in lookup ? lookup.entry.id : undefined
 }

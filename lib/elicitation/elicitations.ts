@@ -96,8 +96,14 @@ function isHeldByOther ({ heldBy }: Elicitation, holder: string | null): boolean
   return heldBy !== undefined && heldBy.holder !== holder && heldBy.until > Date.now()
 }
 
-export function createElicitations (services: RecordServices & { readonly declines: Declines }, ttlMs: number): Elicitations {
-  const { declines } = services
+export interface ElicitationServices extends RecordServices {
+  readonly declines: Declines
+  /** Is told of a holder who has neither ended nor released what it held, as when its process was killed. */
+  readonly onAbandoned?: (elicitation: Elicitation, holder: string) => void
+}
+
+export function createElicitations (services: ElicitationServices, ttlMs: number): Elicitations {
+  const { declines, onAbandoned } = services
   const records = createRecords<Elicitation>('elicitation', services)
   /** Which elicitation is the live one of who asks. */
   const live = createRecords<{ readonly id: string }>('live-elicitation', services)
@@ -147,7 +153,9 @@ export function createElicitations (services: RecordServices & { readonly declin
       const { record, revision } = await records.get(hash)
       if (record?.status !== 'pending') return 'over'
       if (isHeldByOther(record, holder)) return 'held'
-      return await records.put(hash, step(record), revision, rowTtlMs) === null ? LOST : 'won'
+      if (await records.put(hash, step(record), revision, rowTtlMs) === null) return LOST
+      if (record.heldBy !== undefined && record.heldBy.holder !== holder) onAbandoned?.(record, record.heldBy.holder)
+      return 'won'
     })
   }
 

@@ -1,4 +1,5 @@
 import * as client from 'openid-client'
+import { ExchangeFailedError } from '../errors.js'
 import type { Provider } from '../types.js'
 import { OutboundError } from './outbound.js'
 
@@ -30,6 +31,14 @@ export function failureReason (error: unknown): string {
   if (error instanceof client.ClientError) return errorInBody(error) ?? error.code ?? failureReason(error.cause)
   if (error instanceof OutboundError) return error.reason
   return 'network_error'
+}
+
+/** A failed exchange of which the server has said so, so that it has given nothing. */
+export class ExchangeRefusedError extends ExchangeFailedError {}
+
+/** Whether the server has answered with an error. */
+export function isRefusal (error: unknown): boolean {
+  return error instanceof client.ResponseBodyError || (error instanceof client.ClientError && errorInBody(error) !== null)
 }
 
 /** Some servers, such as GitHub's, answer an error with status 200. */

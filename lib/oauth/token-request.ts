@@ -3,7 +3,7 @@ import { ExchangeFailedError } from '../errors.js'
 import { scopeSchema } from '../schemas.js'
 import type { Grant, Provider } from '../types.js'
 import type { Configuration } from './configuration.js'
-import { describeProvider, failureReason } from './failure.js'
+import { describeProvider, ExchangeRefusedError, failureReason, isRefusal } from './failure.js'
 
 const MAX_OTHER_SCOPES = 100
 const MAX_SCOPE_LENGTH = 256
@@ -41,7 +41,8 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
       ...expiry(tokens.expires_in)
     }
   } catch (error) {
-    throw error instanceof ExchangeFailedError ? error : new ExchangeFailedError(describeProvider(provider), failureReason(error))
+    if (error instanceof ExchangeFailedError) throw error
+    throw new (isRefusal(error) ? ExchangeRefusedError : ExchangeFailedError)(describeProvider(provider), failureReason(error))
   }
 }
 

@@ -11,6 +11,15 @@ export interface Sealer {
   seal (plaintext: string, context: readonly string[]): string
   /** @throws FST_MCP_CONNECT_SEAL_BROKEN when the value was changed or moved, or its key is not in the ring */
   open (sealed: string, context: readonly string[]): string
+  /**
+   * Seals it anew with the newest key. @returns `null` when that has sealed it already
+   * @throws FST_MCP_CONNECT_SEAL_BROKEN like `open`
+   */
+  reseal (sealed: string, context: readonly string[]): string | null
+  /** Whether another key than the newest has sealed it. */
+  isOutdated (sealed: string): boolean
+  /** Names the key that sealed it, fit for messages. */
+  keyIdOf (sealed: string): string
 }
 
 const VERSION = '1'
@@ -19,7 +28,7 @@ const TAG = { authTagLength: 16 } as const     // Node takes shorter tags when t
 
 /** AES-256-GCM with a key of its own for each value: HKDF-SHA256 of the ring key and a random 32-byte salt. */
 export function createSealer (ring: KeyRing): Sealer {
-  return {
+  const sealer: Sealer = {
     seal (plaintext, context) {
       const { id, secret } = ring.newest
       const salt = randomBytes(32)
@@ -45,8 +54,18 @@ export function createSealer (ring: KeyRing): Sealer {
       } catch {
         throw new SealBrokenError(printable(id))
       }
-    }
+    },
+
+    reseal (sealed, context) {
+      const plaintext = sealer.open(sealed, context)
+      return sealer.isOutdated(sealed) ? sealer.seal(plaintext, context) : null
+    },
+
+    isOutdated: sealed => sealer.keyIdOf(sealed) !== ring.newest.id,
+
+    keyIdOf: sealed => printable(sealed.split('.', 2)[1] ?? '')
   }
+  return sealer
 }
 
 /** A key id that may have been tampered with, fit for an error message. */

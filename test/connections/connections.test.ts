@@ -8,6 +8,7 @@ import { createSealer } from '../../lib/vault/sealer.js'
 
 const ISSUER = 'https://acme.example'
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
+const resealing = { lazily () {} }
 const a = { issuer: 'https://login.example.com', subject: 'canary-a', tenant: 'T1' }
 const grant = (accessToken: string): Grant => ({ accessToken, scopes: [], requestedScopes: [] })
 
@@ -21,7 +22,7 @@ async function find (connections: Connections, principal: Principal, provider: s
 
 t.test('no look-up finds what is another\'s', async t => {
   const { vault } = memoryStore()
-  const connections = createConnections({ vault, sealer })
+  const connections = createConnections({ vault, sealer, resealing })
   await save(connections, a, 'acme', ISSUER, grant('canary-token'))
   t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'canary-token')
   for (const [principal, provider] of [
@@ -37,7 +38,7 @@ t.test('no look-up finds what is another\'s', async t => {
 
 t.test('VLT-02 VLT-03 VLT-04 a row that was moved to another user, tenant or provider does not open', async t => {
   const { vault } = memoryStore()
-  const connections = createConnections({ vault, sealer })
+  const connections = createConnections({ vault, sealer, resealing })
   await save(connections, a, 'acme', ISSUER, grant('canary-token'))
   const { entries: [from] } = await vault.list({ limit: 10 })
   const stolen = (await vault.get(from!.owner, from!.name))!.value
@@ -60,7 +61,7 @@ t.test('a lost race is run again; one that is never won is an error', async t =>
     put: async (...args) => losses-- > 0 ? null : await vault.put(...args),
     delete: async (...args) => losses-- > 0 ? false : await vault.delete(...args)
   }
-  const connections = createConnections({ vault: contended, sealer })
+  const connections = createConnections({ vault: contended, sealer, resealing })
   await save(connections, a, 'acme', ISSUER, grant('x'))
   losses = 1
   t.equal(await connections.remove(a, 'acme'), true)
@@ -70,7 +71,7 @@ t.test('a lost race is run again; one that is never won is an error', async t =>
 })
 
 t.test('T06 what another issuer granted is no connection, and is replaced by the next', async t => {
-  const connections = createConnections({ vault: memoryStore().vault, sealer })
+  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing })
   await save(connections, a, 'acme', 'https://old.example', grant('old'))
   t.equal(await find(connections, a, 'acme'), null)
   t.match(await connections.look(a, 'acme', ISSUER), { kind: 'foreign' }, 'but the user can see it')
@@ -79,7 +80,7 @@ t.test('T06 what another issuer granted is no connection, and is replaced by the
 })
 
 t.test('grants that are saved at once: what was asked for by either is remembered, for this issuer', async t => {
-  const connections = createConnections({ vault: memoryStore().vault, sealer })
+  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing })
   const asked = async (): Promise<readonly string[] | undefined> => (await find(connections, a, 'acme'))?.grant.requestedScopes
   await save(connections, a, 'acme', 'https://old.example', { ...grant('old'), requestedScopes: ['old'] })
   await Promise.all(['x', 'y', 'x'].map(scope => save(connections, a, 'acme', ISSUER, { ...grant(scope), requestedScopes: [scope] })))
@@ -94,7 +95,7 @@ t.test('grants that are saved at once: what was asked for by either is remembere
 })
 
 t.test('one grant can be taken back, and no later one in its place', async t => {
-  const connections = createConnections({ vault: memoryStore().vault, sealer })
+  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing })
   const first = await save(connections, a, 'acme', ISSUER, grant('first'))
   const second = await save(connections, a, 'acme', ISSUER, grant('second'))
   t.equal(await connections.remove(a, 'acme', first), false)
@@ -106,7 +107,7 @@ t.test('one grant can be taken back, and no later one in its place', async t => 
 t.test('whether a grant may still be stored is asked before each attempt', async t => {
   const { vault } = memoryStore()
   let checks = 0
-  const connections = createConnections({ vault, sealer })
+  const connections = createConnections({ vault, sealer, resealing })
   await t.rejects(connections.save(a, 'acme', ISSUER, grant('late'), async () => {
     if (++checks === 2) throw new Error('no longer')
     await save(connections, a, 'acme', ISSUER, grant('newer'))

@@ -1,0 +1,79 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { setImmediate } from 'node:timers/promises'
+import { LOST, untilWon } from '../compare-and-set.js'
+import { AdapterInvalidError, SealBrokenError } from '../errors.js'
+import type { ResealOptions, ResealReport, TokenVault } from '../types.js'
+import type { Sealer } from '../vault/sealer.js'
+import { grantContext } from './grant-context.js'
+
+export interface Resealing {
+  /** Seals an entry that was met with the newest key, in the background. Never fails. */
+  lazily (owner: string, name: string): void
+  all (options?: ResealOptions): Promise<ResealReport>
+  /** Ends once what goes on in the background has ended. */
+  close (): Promise<void>
+}
+
+/** So many entries are in work at once: the vault serves calls of users too. */
+const PAGE = 20
+
+type Outcome = { readonly kind: 'current' | 'resealed' | 'gone' } | { readonly kind: 'unreadable', readonly keyId: string }
+
+/** Seals what older keys have sealed with the newest one, by compare-and-set: whoever writes meanwhile wins. */
+export function createResealing ({ vault, sealer, log }: { vault: TokenVault, sealer: Sealer, log: FastifyBaseLogger }): Resealing {
+  const underWay = new Map<string, Promise<void>>()
+
+  async function reseal (owner: string, name: string, dryRun = false): Promise<Outcome> {
+    return await untilWon<Outcome>(async () => {
+      const stored = await vault.get(owner, name)
+      if (stored === null) return { kind: 'gone' }
+      try {
+        const sealed = sealer.reseal(stored.value, grantContext(owner, name))
+        if (sealed === null) return { kind: 'current' }
+        return dryRun || await vault.put(owner, name, sealed, stored.revision) !== null ? { kind: 'resealed' } : LOST
+      } catch (error) {
+        if (error instanceof SealBrokenError) return { kind: 'unreadable', keyId: sealer.keyIdOf(stored.value) }
+        throw error
+      }
+    })
+  }
+
+  return {
+    lazily (owner, name) {
+      const place = owner + name
+      if (underWay.has(place)) return
+      const work = reseal(owner, name).then(() => {}, error => {
+        log.warn({ err: error }, 'mcp-connect: a grant could not be sealed with the newest key; it will be tried again')
+      })
+      underWay.set(place, work.finally(() => underWay.delete(place)))
+    },
+
+    async all ({ dryRun = false, onProgress } = {}) {
+      let report: ResealReport = { entries: 0, current: 0, resealed: 0, unreadable: {} }
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await vault.list({ limit: PAGE, ...cursor !== undefined && { cursor } })
+        if (page.cursor !== null && page.cursor === cursor) throw new AdapterInvalidError('vault.list', 'another cursor with each page')
+        const outcomes = await Promise.all(page.entries.map(({ owner, name }) => reseal(owner, name, dryRun)))
+        report = outcomes.reduce(add, report)
+        onProgress?.(report)
+        cursor = page.cursor
+        await setImmediate()     // a store may be synchronous underneath: calls of users come in between
+      }
+      return report
+    },
+
+    async close () {
+      await Promise.all(underWay.values())
+    }
+  }
+}
+
+function add ({ entries, current, resealed, unreadable }: ResealReport, outcome: Outcome): ResealReport {
+  if (outcome.kind === 'gone') return { entries, current, resealed, unreadable }
+  return {
+    entries: entries + 1,
+    current: current + Number(outcome.kind === 'current'),
+    resealed: resealed + Number(outcome.kind === 'resealed'),
+    unreadable: outcome.kind === 'unreadable' ? { ...unreadable, [outcome.keyId]: (unreadable[outcome.keyId] ?? 0) + 1 } : unreadable
+  }
+}

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { createConnections, type Connections } from '../../lib/connections/connections.js'
+import { createResealing, type Resealing } from '../../lib/connections/resealing.js'
+import { memoryStore, type Principal, type ResealReport, type TokenVault } from '../../lib/index.js'
+import { createKeyRing } from '../../lib/vault/key-ring.js'
+import { createSealer, type Sealer } from '../../lib/vault/sealer.js'
+import { pause } from '../fixtures/pause.js'
+
+const ISSUER = 'https://acme.example'
+const [oldKey, newKey] = [randomBytes(32), randomBytes(32)]
+const user = (subject: string): Principal => ({ issuer: 'https://login.example.com', subject, tenant: 'T1' })
+
+interface Process {
+  readonly connections: Connections
+  readonly resealing: Resealing
+  readonly sealer: Sealer
+  readonly warnings: unknown[]
+}
+
+/** One process with its own ring, on a vault that it shares. */
+function process (vault: TokenVault, ...ring: [Buffer, ...Buffer[]]): Process {
+  const warnings: unknown[] = []
+  const sealer = createSealer(createKeyRing(ring))
+  const resealing = createResealing({ vault, sealer, log: { warn: (...args: unknown[]) => { warnings.push(args) } } as never })
+  return { connections: createConnections({ vault, sealer, resealing }), resealing, sealer, warnings }
+}
+
+async function connect ({ connections }: Process, subject: string, accessToken: string, provider = 'acme'): Promise<string> {
+  return await connections.save(user(subject), provider, ISSUER, { accessToken, scopes: [], requestedScopes: [] }, async () => {})
+}
+
+async function tokenOf ({ connections }: Process, subject: string): Promise<string | undefined> {
+  const lookup = await connections.look(user(subject), 'acme', ISSUER)
+  return lookup.kind === 'usable' ? lookup.entry.grant.accessToken : undefined
+}
+
+async function keysOf (vault: TokenVault, { sealer }: Process): Promise<Set<string>> {
+  const { entries } = await vault.list({ limit: 10_000 })
+  return new Set(await Promise.all(entries.map(async ({ owner, name }) => sealer.keyIdOf((await vault.get(owner, name))!.value))))
+}
+
+const idOf = (key: Buffer): string => createKeyRing([key]).newest.id
+
+/** Old grants of so many users. */
+async function startOld (count: number): Promise<{ vault: TokenVault, before: Process, after: Process }> {
+  const { vault } = memoryStore()
+  const [before, after] = [process(vault, oldKey), process(vault, newKey, oldKey)]
+  for (let i = 0; i < count; i++) await connect(before, `user ${i}`, `token ${i}`)
+  return { vault, before, after }
+}
+
+t.test('VLT-09 every grant is sealed with the newest key, with a report and progress, and the old key can go', async t => {
+  const { vault, after } = await startOld(45)
+  await connect(after, 'newcomer', 'token')
+  const progress: ResealReport[] = []
+  const dry = { entries: 46, current: 1, resealed: 45, unreadable: {} }
+  t.strictSame(await after.resealing.all({ dryRun: true }), dry)
+  t.strictSame(await keysOf(vault, after), new Set([idOf(oldKey), idOf(newKey)]), 'a dry run writes nothing')
+  t.strictSame(await after.resealing.all({ onProgress: report => progress.push(report) }), dry)
+  t.strictSame(progress.map(({ entries }) => entries), [20, 40, 46])
+  t.strictSame(await keysOf(vault, after), new Set([idOf(newKey)]))
+  t.strictSame(await after.resealing.all(), { entries: 46, current: 46, resealed: 0, unreadable: {} })
+  const last = process(vault, newKey)
+  for (let i = 0; i < 45; i++) t.equal(await tokenOf(last, `user ${i}`), `token ${i}`)
+})
+
+t.test('VLT-09 what is read is sealed anew in the background, once', async t => {
+  const { vault, after } = await startOld(2)
+  const puts = t.capture(vault, 'put', vault.put)
+  t.strictSame(await Promise.all(Array.from({ length: 100 }, () => tokenOf(after, 'user 0'))), Array(100).fill('token 0'))
+  await after.resealing.close()
+  t.equal(puts().length, 1)
+  t.strictSame(await keysOf(vault, after), new Set([idOf(oldKey), idOf(newKey)]), 'what is not read waits for the command')
+  t.equal(await tokenOf(process(vault, newKey), 'user 0'), 'token 0')
+  await tokenOf(after, 'user 0')
+  await after.resealing.close()
+  t.equal(puts().length, 0, 'what is current is left alone')
+})
+
+t.test('a vault that fails while it is sealed anew fails no call', async t => {
+  const { vault, after } = await startOld(1)
+  t.intercept(vault, 'put', { value: async () => { throw new Error('down') } })
+  t.equal(await tokenOf(after, 'user 0'), 'token 0')
+  await after.resealing.close()
+  t.match(after.warnings, [[{ err: { message: 'down' } }, /tried again/]])
+  await t.rejects(after.resealing.all(), { message: 'down' }, 'but the command does')
+})
+
+t.test('VLT-10 VLT-11 what cannot be opened is kept, and reported by the id of its key', async t => {
+  const { vault, after } = await startOld(2)
+  const lost = randomBytes(32)
+  const foreign = process(vault, lost)
+  await connect(foreign, 'user 0', 'another', 'other')
+  const { entries } = await vault.list({ limit: 10 })
+  const rows = async (): Promise<unknown[]> => await Promise.all(entries.map(({ owner, name }) => vault.get(owner, name)))
+  const [{ owner, name }] = entries as [{ owner: string, name: string }]
+  const { value, revision } = (await vault.get(owner, name))!
+  await vault.put(owner, name, value.replace(/^1\.[^.]+/, '1.nonsense'), revision)
+  const before = await rows()
+  t.match(await after.resealing.all({ dryRun: true }), { entries: 3, unreadable: { 'of another form': 1 } })
+  const { unreadable } = await after.resealing.all()
+  t.equal(Object.values(unreadable).reduce((a, b) => a + b), value.includes(idOf(lost)) ? 1 : 2)
+  t.ok(value.includes(idOf(lost)) || unreadable[idOf(lost)] === 1)
+  const changed = (await rows()).filter((row, i) => JSON.stringify(row) !== JSON.stringify(before[i]))
+  t.equal(changed.length, 3 - Object.values(unreadable).reduce((a, b) => a + b), 'only what could be opened was written')
+})
+
+t.test('VLT-02 VLT-03 VLT-04 a grant that was moved to another place is not sealed anew there', async t => {
+  const { vault, after } = await startOld(2)
+  const { entries } = await vault.list({ limit: 10 })
+  const [a, b] = entries as [typeof entries[0], typeof entries[0]]
+  const [rowA, rowB] = [(await vault.get(a.owner, a.name))!, (await vault.get(b.owner, b.name))!]
+  await vault.put(b.owner, b.name, rowA.value, rowB.revision)
+  t.match(await after.resealing.all(), { entries: 2, resealed: 1, unreadable: { [idOf(oldKey)]: 1 } })
+  t.equal((await vault.get(b.owner, b.name))?.value, rowA.value)
+})
+
+for (const answered of [false, true]) {
+  t.test(`VLT-17 a grant that is written while it is sealed anew is not lost (${answered ? 'after' : 'before'} it was read)`, async t => {
+    const { vault, after } = await startOld(1)
+    const paused = pause(t, vault, 'get', { answered })
+    const resealed = after.resealing.all()
+    await paused.reached
+    await connect(after, 'user 0', 'renewed')
+    paused.resume()
+    t.match(await resealed, { entries: 1, current: 1, resealed: 0 })
+    t.equal(await tokenOf(after, 'user 0'), 'renewed')
+  })
+}
+
+t.test('VLT-17 a grant that is deleted while it is sealed anew stays deleted', async t => {
+  const { vault, after } = await startOld(1)
+  const paused = pause(t, vault, 'get', { answered: true })
+  const resealed = after.resealing.all()
+  await paused.reached
+  t.equal(await after.connections.remove(user('user 0'), 'acme'), true)
+  paused.resume()
+  t.strictSame(await resealed, { entries: 0, current: 0, resealed: 0, unreadable: {} })
+  t.strictSame((await vault.list({ limit: 1 })).entries, [])
+})
+
+t.test('a grant is taken back by its id, also when it was sealed anew meanwhile, and no other one is', async t => {
+  const { vault, before, after } = await startOld(0)
+  const id = await connect(before, 'a', 'first')
+  await after.resealing.all()
+  t.equal(await process(vault, newKey).connections.remove(user('a'), 'acme', 'another id'), false)
+  t.equal(await after.connections.remove(user('a'), 'acme', id), true)
+  await connect(after, 'a', 'second')
+  t.equal(await after.connections.remove(user('a'), 'acme', id), false)
+  t.equal(await tokenOf(after, 'a'), 'second')
+})
+
+t.test('VLT-09 resealing under load: no call fails, no grant is lost', async t => {
+  const { vault, after } = await startOld(200)
+  const done = new AbortController()
+  const load = async (t: Test, worker: number): Promise<number> => {
+    let calls = 0
+    for (let i = worker; !done.signal.aborted; i = (i + 7) % 200, calls++) {
+      if (calls % 5 === 0) await connect(after, `user ${i}`, `token ${i}`)
+      else if (await tokenOf(after, `user ${i}`) !== `token ${i}`) t.fail(`user ${i} was lost`)
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    return calls
+  }
+  const workers = Array.from({ length: 10 }, (_, worker) => load(t, worker))
+  const report = await after.resealing.all()
+  done.abort()
+  const calls = (await Promise.all(workers)).reduce((a, b) => a + b)
+  await after.resealing.close()
+  t.ok(calls > 100, `${calls} calls`)
+  t.equal(report.entries, 200)
+  t.strictSame(await keysOf(vault, after), new Set([idOf(newKey)]))
+  t.strictSame(after.warnings, [])
+})
+
+t.test('a list that does not come to an end is refused', async t => {
+  const { vault, after } = await startOld(3)
+  const page = await vault.list({ limit: 1 })
+  t.intercept(vault, 'list', { value: async () => page })
+  await t.rejects(after.resealing.all(), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /another cursor/ })
+})

@@ -35,8 +35,8 @@ t.test('VLT-02 VLT-03 VLT-04 a sealed value opens nowhere else', async t => {
 
 t.test('VLT-07 the same plaintext never seals to the same', async t => {
   const sealer = createSealer(createKeyRing([first]))
-  const parts = Array.from({ length: 2000 }, () => sealer.seal('x', context).split('.'))
-  for (const index of [2, 3, 4, 5]) t.equal(new Set(parts.map(part => index < 4 ? part[index] : part.slice(2).join())).size, 2000)
+  const parts = Array.from({ length: 100_000 }, () => sealer.seal('x', context).split('.'))
+  for (const index of [2, 3, 4, 5]) t.equal(new Set(parts.map(part => index < 4 ? part[index] : part.slice(2).join())).size, 100_000)
 })
 
 t.test('VLT-10 VLT-14 whatever is changed, nothing opens', async t => {

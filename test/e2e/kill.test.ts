@@ -1,0 +1,121 @@
+/*
+ * kill -9 at random points of the flow. KILL_ROUNDS=100 is the full run, for each kind of store; KILL_SEED repeats one.
+ */
+import t, { type Test } from 'tap'
+import { hashPrincipal } from '../../lib/principal.js'
+import { createFleet, type AppProcess, type Fleet, type UserBrowser } from '../fixtures/fleet.js'
+import { createStorage, eternalRows, lastingKinds, openStore } from '../fixtures/stores.js'
+
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 6)
+const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)
+const HOLD_MS = 30_000
+t.setTimeout(120_000 + ROUNDS * 3 * 15_000)
+
+/** Numbers from 0 to 1 that look random (mulberry32). */
+function createRandom (seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6D2B79F5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** A user's way to a connection, until the process that serves it is killed. @returns the link, if the user got that far */
+async function tryToConnect (fleet: Fleet, subject: string): Promise<string | undefined> {
+  let link: string | undefined
+  try {
+    const answer = await fleet.callTool(subject)
+    if (answer.kind !== 'url') throw new Error(answer.text)
+    link = answer.requests[0]!.url
+    const browser = await fleet.browser(subject)
+    const callback = await browser.start(await browser.open(link))
+    await browser.open(callback.href)
+  } catch { /* as the user would see it: no answer */ }
+  return link
+}
+
+/** What the user can do now. @returns whether they are connected; not yet, while an attempt that was killed still holds the link */
+async function connectAgain (t: Test, fleet: Fleet, subject: string, browser: UserBrowser): Promise<boolean> {
+  const answer = await fleet.callTool(subject)
+  if (answer.kind === 'result') {
+    t.match(answer, { isError: false, text: /alice@acme\.example/ }, `${subject} is connected`)
+    return true
+  }
+  const page = await browser.finish(answer.requests[0]!.url)
+  if (page.status === 409 && /being finished/.test(page.html)) return false
+  t.match(page, { status: 200, url: { pathname: /\/done$/ } }, `${subject} can connect`)
+  t.match(await fleet.callTool(subject), { kind: 'result', isError: false, text: /alice@acme\.example/ })
+  return true
+}
+
+for (const kind of await lastingKinds(t)) {
+  t.test(`REC-04 ${kind}: killed ${ROUNDS} times at random points of the flow (KILL_SEED=${SEED})`, async t => {
+    const random = createRandom(SEED)
+    const { spec } = await createStorage(t, kind)
+    const fleet = await createFleet(t, spec)
+    const users: string[] = []
+    const held = new Map<string, UserBrowser>()
+
+    // One flow that nobody kills, to know how many calls and how much time there are.
+    let current: AppProcess = await fleet.start()
+    fleet.use(current)
+    const many = 1_000_000
+    await current.light(many, false)
+    const begunAt = Date.now()
+    await tryToConnect(fleet, 'first')
+    const durationMs = Date.now() - begunAt
+    const calls = many - await current.light(many, false)
+    users.push('first')
+
+    let usable = 0
+    let next = fleet.start()
+    for (let round = 0; round < ROUNDS; round++) {
+      const subject = `user-${round}`
+      users.push(subject)
+      let timer: NodeJS.Timeout | undefined
+      if (round % 3 === 2) timer = setTimeout(() => { current.kill().catch(() => {}) }, random() * durationMs)
+      else await current.light(1 + Math.floor(random() * calls), round % 3 === 1)
+      const link = await tryToConnect(fleet, subject)
+      clearTimeout(timer)
+      await current.kill()
+      current = await next
+      fleet.use(current)
+      next = fleet.start()
+
+      const browser = await fleet.browser(subject)
+      if (link !== undefined) {
+        const { status } = await browser.open(link)
+        t.ok([200, 409].includes(status), `the link is pending or finished, and not unknown: ${status}`)
+        usable++
+      }
+      if (!await connectAgain(t, fleet, subject, browser)) held.set(subject, browser)
+    }
+    const deadline = Date.now() + HOLD_MS + 10_000
+    for (const [subject, browser] of held) {
+      while (!await connectAgain(t, fleet, subject, browser) && Date.now() < deadline) await new Promise(resolve => setTimeout(resolve, 500))
+    }
+
+    const { store, close } = await openStore(spec)
+    const { entries } = await store.vault.list({ limit: 1000 })
+    await store.close()
+    await close()
+    const owners = users.map(subject => hashPrincipal({ issuer: 'https://login.example.com', subject }))
+    t.strictSame(entries.map(({ owner }) => owner).sort(), owners.sort(), 'each user has one grant, and nobody else has any')
+    t.match(await fleet.callTool('stranger'), { kind: 'url' })
+    t.equal(await eternalRows(spec), 0, 'every record has a lifetime')
+
+    const attemptsOf = (event: string): string[] => fleet.audit.filter(audit => audit.event === event).map(({ attempt }) => attempt)
+    const started = attemptsOf('exchange.started')
+    const ended = new Set([...attemptsOf('exchange.stored'), ...attemptsOf('exchange.refused')])
+    const open = started.filter(attempt => !ended.has(attempt))
+    const orphans = fleet.acme.tokenRequests - users.length
+    t.ok(started.length >= fleet.acme.tokenRequests, 'what is redeemed is said before')
+    t.ok(open.length >= orphans, `${orphans} grants that are stored nowhere, ${open.length} attempts that the log says may have left one`)
+    t.strictSame([...held.keys()].length, new Set(attemptsOf('exchange.orphan_possible')).size, 'who takes over from a killed attempt says so')
+    t.comment(`${kind}: ${ROUNDS} kills, ${calls} calls of the store and ${durationMs} ms a flow; ${usable} links had been handed out; ` +
+      `${held.size} were held by a killed attempt; ${open.length} exchanges without an end in the log, ${orphans} grants orphaned`)
+    await (await next).kill()
+  })
+}

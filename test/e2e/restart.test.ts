@@ -1,0 +1,40 @@
+import t from 'tap'
+import { createFleet } from '../fixtures/fleet.js'
+import { createStorage, lastingKinds } from '../fixtures/stores.js'
+
+t.setTimeout(180_000)
+
+for (const kind of await lastingKinds(t)) {
+  for (const end of ['stop', 'kill'] as const) {
+    t.test(`STA-15 ${kind}: a restart (${end}) between start and callback`, async t => {
+      const fleet = await createFleet(t, (await createStorage(t, kind)).spec)
+      const before = await fleet.start()
+      fleet.use(before)
+      const answer = await fleet.callTool('alice')
+      if (answer.kind !== 'url') throw new Error(answer.text)
+      const browser = await fleet.browser('alice')
+      const callback = await browser.start(await browser.open(answer.requests[0]!.url))
+      await before[end]()
+      fleet.use(await fleet.start())
+      const page = await browser.open(callback.href)
+      t.match(page.url.pathname, /\/done$/)
+      t.equal(page.status, 200)
+      t.match(await fleet.callTool('alice'), { kind: 'result', isError: false, text: /alice@acme\.example/ })
+      t.equal(fleet.acme.tokenRequests, 1)
+    })
+  }
+}
+
+t.test('STA-15 memory: a restart is a clean 400', async t => {
+  const fleet = await createFleet(t, { kind: 'memory' })
+  const before = await fleet.start()
+  fleet.use(before)
+  const answer = await fleet.callTool('alice')
+  if (answer.kind !== 'url') throw new Error(answer.text)
+  const browser = await fleet.browser('alice')
+  const callback = await browser.start(await browser.open(answer.requests[0]!.url))
+  await before.stop()
+  fleet.use(await fleet.start())
+  t.match(await browser.open(callback.href), { status: 400, title: /.+/ })
+  t.equal(fleet.acme.tokenRequests, 0)
+})

@@ -6,7 +6,7 @@ import { signedInUser } from './login.js' // yours: who is signed in in this bro
 export const app = Fastify()
 await app.register(mcpConnect, {
   baseUrl: 'https://mcp.example.com',
-  store: memoryStore(),
+  store: memoryStore(), // for a start: see Stores
   keys: [process.env.CONNECT_KEY!], // openssl rand -base64 32
   browser: { identify: signedInUser, signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}` },
   providers: { github: github({ clientId: process.env.GITHUB_CLIENT_ID!, clientSecret: process.env.GITHUB_CLIENT_SECRET! }) }

@@ -8,8 +8,8 @@ import {
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
 import type { Configuration } from '../oauth/configuration.js'
-import { describeProvider, ExchangeRefusedError } from '../oauth/failure.js'
-import { exchangeCode } from '../oauth/token-request.js'
+import { describeProvider } from '../oauth/failure.js'
+import { exchangeCode, wasRefused } from '../oauth/token-request.js'
 import type { AuditEvent } from '../ops/audit.js'
 import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
@@ -80,7 +80,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     try {
       await exchange(attempt)
     } catch (error) {
-      told(error instanceof ExchangeRefusedError ? 'exchange.refused' : 'exchange.orphan_possible')
+      told(wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible')
       throw error
     }
     told('exchange.stored')

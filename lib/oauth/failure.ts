@@ -1,5 +1,4 @@
 import * as client from 'openid-client'
-import { ExchangeFailedError } from '../errors.js'
 import type { Provider } from '../types.js'
 import { OutboundError } from './outbound.js'
 
@@ -33,12 +32,10 @@ export function failureReason (error: unknown): string {
   return 'network_error'
 }
 
-/** A failed exchange of which the server has said so, so that it has given nothing. */
-export class ExchangeRefusedError extends ExchangeFailedError {}
-
 /** Whether the server has answered with an error. */
 export function isRefusal (error: unknown): boolean {
-  return error instanceof client.ResponseBodyError || (error instanceof client.ClientError && errorInBody(error) !== null)
+  return error instanceof client.ResponseBodyError || error instanceof client.WWWAuthenticateChallengeError ||
+    (error instanceof client.ClientError && errorInBody(error) !== null)
 }
 
 /** Some servers, such as GitHub's, answer an error with status 200. */

@@ -3,7 +3,7 @@ import { ExchangeFailedError } from '../errors.js'
 import { scopeSchema } from '../schemas.js'
 import type { Grant, Provider } from '../types.js'
 import type { Configuration } from './configuration.js'
-import { describeProvider, ExchangeRefusedError, failureReason, isRefusal } from './failure.js'
+import { describeProvider, failureReason, isRefusal } from './failure.js'
 
 const MAX_OTHER_SCOPES = 100
 const MAX_SCOPE_LENGTH = 256
@@ -17,6 +17,13 @@ export interface CodeExchange {
   readonly nonce?: string
   /** Scopes that were asked for. */
   readonly scopes: readonly string[]
+}
+
+const refusals = new WeakSet<object>()
+
+/** Whether an exchange has failed because the server said that it gives nothing. */
+export function wasRefused (error: unknown): boolean {
+  return refusals.has(Object(error))
 }
 
 /**
@@ -42,7 +49,9 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
     }
   } catch (error) {
     if (error instanceof ExchangeFailedError) throw error
-    throw new (isRefusal(error) ? ExchangeRefusedError : ExchangeFailedError)(describeProvider(provider), failureReason(error))
+    const failed = new ExchangeFailedError(describeProvider(provider), failureReason(error))
+    if (isRefusal(error)) refusals.add(failed)
+    throw failed
   }
 }
 

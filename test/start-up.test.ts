@@ -1,0 +1,43 @@
+import Fastify from 'fastify'
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { mcpConnect, memoryStore, type McpConnectOptions } from '../lib/index.js'
+import { createStorage } from './fixtures/stores.js'
+
+async function warnings (t: Test, change: Partial<McpConnectOptions>): Promise<string[]> {
+  const lines: string[] = []
+  const app = Fastify({ logger: { stream: { write: (line: string) => { lines.push(line) } } } })
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, {
+    baseUrl: 'https://mcp.example.com',
+    store: memoryStore(),
+    keys: [randomBytes(32).toString('base64')],
+    browser: { identify: () => null },
+    providers: {},
+    ...change
+  })
+  return lines.filter(line => line.includes('"level":40'))
+}
+
+t.test('memory in production is told, once, with what would be lost', async t => {
+  const { NODE_ENV } = process.env
+  t.teardown(() => { process.env['NODE_ENV'] = NODE_ENV ?? '' })
+  const { vault } = await (await createStorage(t, 'sqlite')).open()
+  t.strictSame(await warnings(t, {}), [], 'not in development')
+  process.env['NODE_ENV'] = 'production'
+  const [warning, ...more] = await warnings(t, {})
+  t.match(warning, /memoryStore\(\) in production keeps vault, state, bus in this process alone.*Use sqliteStore, redisStore or postgresStore/)
+  t.strictSame(more, [])
+  t.match(await warnings(t, { vault }), [/keeps state, bus in/], 'of what is kept there')
+  t.match(await warnings(t, { store: { ...memoryStore(), vault } }), [/keeps state, bus in/])
+  t.strictSame(await warnings(t, { store: await (await createStorage(t, 'sqlite')).open() }), [])
+})
+
+t.test('a vault or a store that cannot be read is refused at start-up', async t => {
+  const cause = new Error('password authentication failed')
+  const get = async (): Promise<never> => { throw cause }
+  const store = memoryStore()
+  await t.rejects(warnings(t, { vault: { ...store.vault, get } }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^vault\.get /, cause })
+  await t.rejects(warnings(t, { store: { ...store, state: { ...store.state, get } } }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^state\.get /, cause })
+  await t.rejects(warnings(t, { vault: { ...store.vault, get: async () => ({}) as never } }), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID' })
+})

@@ -14,6 +14,8 @@ export interface AcmeOptions {
   readonly port?: number
   /** Port of the API. @default 0, any free port */
   readonly apiPort?: number
+  /** Path of the database that keeps what the authorization server knows. @default ':memory:' */
+  readonly database?: string
 }
 
 export interface Acme {
@@ -47,7 +49,8 @@ export async function startAcme (options: AcmeOptions = {}): Promise<Acme> {
     people: acmeCustomers,
     scopes: { 'issues:read': 'read your issues', 'issues:write': 'change your issues' },
     accessTokenTtlSeconds: options.accessTokenTtlSeconds,
-    port: options.port
+    port: options.port,
+    database: options.database
   })
   const setRedirectUris = async (redirectUris: readonly string[]) => {
     await authorizationServer.registerClient({

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import Fastify, { type FastifyInstance } from 'fastify'
-import mcpConnect, { allowLoopbackHttp, defineProvider, memoryStore, type Connection, type McpConnectOptions } from 'fastify-mcp-connect'
+import mcpConnect, { allowLoopbackHttp, defineProvider, migrateSqlite, sqliteStore, type Connection, type McpConnectOptions } from 'fastify-mcp-connect'
 import { html } from 'ghtml'
 import { z } from 'zod'
+import type { DemoDatabase } from './database.js'
 import { addLogin } from './login.js'
 import { mcpEndpoint } from './mcp-endpoint.js'
 import { page, pageHeaders, type Site } from './page.js'
@@ -16,6 +16,10 @@ export interface AppOptions {
   readonly authorizationServer: { readonly issuer: string, readonly jwksUri: string }
   /** The third party, and this app's registration there. */
   readonly acme: { readonly issuer: string, readonly apiOrigin: string, readonly clientId: string, readonly clientSecret: string }
+  /** Keeps what the plugin keeps; to be closed after the app. */
+  readonly database: DemoDatabase
+  /** Seals what is in there: 32 bytes in base64. */
+  readonly encryptionKey: string
   /** Options of the plugin that replace the demo's own. */
   readonly connect?: Partial<McpConnectOptions>
 }
@@ -26,16 +30,18 @@ export const mcpScope = 'mcp:tools'
 export const exampleCorp: Site = { name: 'Example Corp', color: '#0b57d0' }
 
 /** The whole application: its own login, the plugin, and an MCP endpoint with two tools that need Acme. */
-export async function buildApp ({ baseUrl, authorizationServer, acme, connect }: AppOptions): Promise<FastifyInstance> {
+export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
+  const { baseUrl, authorizationServer, acme, database, encryptionKey, connect } = options
   const app = Fastify({ forceCloseConnections: true })
   const { issuer, jwksUri } = authorizationServer
   const login = await addLogin(app, { site: exampleCorp, people: employees, issuer })
 
+  migrateSqlite(database)
   await app.register(mcpConnect, {
     baseUrl,
     name: exampleCorp.name,
-    store: memoryStore(),
-    keys: [randomBytes(32).toString('base64')],
+    store: sqliteStore(database),
+    keys: [encryptionKey],
     browser: login,
     providers: {
       acme: defineProvider({

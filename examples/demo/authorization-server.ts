@@ -6,8 +6,9 @@ import { exportJWK, generateKeyPair } from 'jose'
 import type { AccessToken, ClientMetadata } from 'oidc-provider'
 import { InvalidTarget } from 'oidc-provider/lib/helpers/errors.js'
 import { Provider } from 'oidc-provider/lib/provider.js'
+import { AuthorizationServerRecords } from './authorization-server-records.js'
+import { inMemory, openDatabase } from './database.js'
 import { interactionPages } from './interactions.js'
-import { AuthorizationServerMemory } from './memory-adapter.js'
 import { page, pageHeaders, type Site } from './page.js'
 import type { Person } from './people.js'
 import { listenOnLoopback, loopback } from './ports.js'
@@ -25,6 +26,8 @@ export interface AuthorizationServerOptions {
   readonly accessTokenTtlSeconds?: number
   /** @default 0, any free port */
   readonly port?: number
+  /** Path of the database that keeps its records. @default ':memory:' */
+  readonly database?: string
 }
 
 export interface AuthorizationServer {
@@ -44,21 +47,23 @@ export interface AuthorizationServer {
 }
 
 /**
- * Starts an authorization server of its own kind: oidc-provider, everything in memory, PKCE for every client,
- * refresh tokens that work once. Two of them share 127.0.0.1 and with it the browser's cookies (cookies ignore
- * ports), so each names its cookies after its site.
+ * Starts an authorization server of its own kind: oidc-provider, records in SQLite, PKCE for every client, refresh
+ * tokens that work once. Opaque tokens are records and outlive it; its keys, and with them JWTs and cookies, do not.
+ * Two of them share 127.0.0.1 and with it the browser's cookies (cookies ignore ports), so each names its cookies
+ * after its site.
  */
 export async function startAuthorizationServer (options: AuthorizationServerOptions): Promise<AuthorizationServer> {
   const { site, people, clients = [], scopes, resources = [], accessTokenTtlSeconds = 300 } = options
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const memory = new AuthorizationServerMemory()
   const server = createServer()
   const issuer = `http://${loopback}:${await listenOnLoopback(server, options.port ?? 0)}`
+  const database = await openDatabase(options.database ?? inMemory)
+  const records = new AuthorizationServerRecords(database, site.name)
   const cookie = site.name.toLowerCase().replaceAll(/[^a-z]/g, '')
   const day = 24 * 60 * 60
 
   const provider = new Provider(issuer, {
-    adapter: kind => memory.adapter(kind),
+    adapter: kind => records.adapter(kind),
     jwks: { keys: [{ ...await exportJWK(privateKey), use: 'sig', alg: 'ES256' }] },
     cookies: {
       keys: [randomBytes(32).toString('base64url')],
@@ -118,7 +123,7 @@ export async function startAuthorizationServer (options: AuthorizationServerOpti
   })
   provider.use(interactionPages(provider, { site, people, scopes }))
   const registerClient = async (client: ClientMetadata) => {
-    await memory.adapter('Client').upsert(client.client_id, client, Infinity)
+    await records.adapter('Client').upsert(client.client_id, client, Infinity)
   }
   for (const client of clients) await registerClient(client)
   server.on('request', provider.callback())
@@ -130,12 +135,13 @@ export async function startAuthorizationServer (options: AuthorizationServerOpti
     get authorizationRequests () { return authorizationRequests },
     registerClient,
     findAccessToken: async token => await provider.AccessToken.find(token),
-    forgetAccessTokens: () => memory.forget('AccessToken'),
+    forgetAccessTokens: () => records.forget('AccessToken'),
     async close () {
       if (!server.listening) return
       server.close()
       server.closeAllConnections()
       await once(server, 'close')
+      database.close()
     }
   }
 }

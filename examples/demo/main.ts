@@ -1,16 +1,22 @@
 /*
  * npm run demo              prints a link and waits for your clicks
  * npm run demo -- --auto    does the clicks itself
+ * npm run demo -- --fresh   forgets what earlier runs have left
  * PORT=8080 npm run demo    puts the app on this port
  */
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { isPortTaken } from './ports.js'
 import { startDemo, type Demo } from './start.js'
 import { tellStory } from './story.js'
 
 const autoTimeoutMs = 60_000
 const cleanUpTimeoutMs = 5000
 const interactivePort = 3000
+const folder = fileURLToPath(new URL('../../.demo', import.meta.url))
+const database = join(folder, 'demo.db')
 
 /** Why the demo ends early when a person wants it to. */
 export class Interrupted extends Error {}
@@ -25,8 +31,12 @@ export async function main (args: readonly string[], say: (line: string) => void
   let timer: NodeJS.Timeout | undefined
   let demo: Demo | undefined
   try {
-    const { auto } = parseArgs({ args: [...args], options: { auto: { type: 'boolean', default: false } } }).values
+    const { auto, fresh } = parseArgs({
+      args: [...args],
+      options: { auto: { type: 'boolean', default: false }, fresh: { type: 'boolean', default: false } }
+    }).values
     if (auto) timer = setTimeout(() => { ending.abort(new Error('it took too long')) }, autoTimeoutMs)
+    if (fresh) rmSync(folder, { recursive: true, force: true })
     demo = await start(auto)
     await orAborted(tellStory(demo, { auto, signal, say }), signal)
     await demo.close()
@@ -45,13 +55,15 @@ export async function main (args: readonly string[], say: (line: string) => void
 
 async function start (auto: boolean): Promise<Demo> {
   const { PORT } = process.env
-  if (PORT != null) return await startDemo({ port: Number(PORT) })
-  if (auto) return await startDemo()
+  const firstRun = !existsSync(database)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (PORT != null) return await startDemo({ database, port: Number(PORT) })
+  if (auto || !firstRun) return await startDemo({ database })
   try {
-    return await startDemo({ port: interactivePort })
+    return await startDemo({ database, port: interactivePort })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    return await startDemo()
+    if (!isPortTaken(error)) throw error
+    return await startDemo({ database })
   }
 }
 

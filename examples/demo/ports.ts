@@ -28,3 +28,13 @@ export async function reservePort (port: number): Promise<{ readonly port: numbe
     }
   }
 }
+
+/** The port of an origin or an issuer of the demo. */
+export function portOf (url: string): number {
+  return Number(new URL(url).port)
+}
+
+/** Whether an error says that somebody else listens on the port. */
+export function isPortTaken (error: unknown): error is NodeJS.ErrnoException & { readonly port: number } {
+  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+}

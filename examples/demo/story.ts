@@ -3,7 +3,7 @@ import { signInClient } from './client-sign-in.js'
 import { describe, HttpBrowser } from './http-browser.js'
 import { acmeCustomers, demoPassword, employees } from './people.js'
 import type { Demo } from './start.js'
-import { connectTerminalClient, type TerminalClient, type UrlRequest } from './terminal-client.js'
+import { connectTerminalClient, type TerminalClient, type ToolResult, type UrlAnswer, type UrlRequest } from './terminal-client.js'
 import { visit } from './visitor.js'
 
 export interface StoryOptions {
@@ -40,35 +40,43 @@ export async function tellStory (demo: Demo, { auto, signal, say }: StoryOptions
     step('The client opens an MCP session and says that it can show links (capability elicitation.url).')
     detail(`Tools: ${(await client.toolNames()).join(', ')}`)
 
-    step('It calls list-issues. Alice has not connected Acme, so the guard answers instead of the tool.')
-    const request = await expectLink(client, detail)
-    detail(`Message: ${request.message}`)
-    detail(`Link:    ${request.url}`)
-
-    step(auto
-      ? 'Alice opens the link. This run clicks for her, over HTTP with cookies.'
-      : 'Open the link in a browser. The client waits for the server to say that it is done.')
-    const completed = client.completed(request.elicitationId, { signal, timeoutMs: clickingTimeoutMs })
-    completed.catch(() => {})
-    if (auto) {
-      await click(request.url, alice.login, acmeAlice.login, detail)
+    step('It calls list-issues.')
+    const answer = await client.callTool('list-issues', { state: 'open' })
+    if (answer.kind === 'result') {
+      detail(`Result: ${resultText('list-issues', answer)}`)
+      detail(`No link this time: Alice connected Acme in an earlier run, and the connection was found in ${demo.database}`)
     } else {
-      detail(`At Example Corp (the app) sign in as: ${alice.login}, password: ${demoPassword}`)
-      detail(`At Acme sign in as: ${acmeAlice.login} (no password), then allow.`)
-      detail('Or sign in at Example Corp as bob, to see that a link works for nobody but the one who asked.')
-    }
-    await completed
-    detail('Notification: notifications/elicitation/complete, with the id of this elicitation.')
+      detail('Alice has not connected Acme, so the guard answers instead of the tool.')
+      const request = readLink(answer, detail)
+      detail(`Message: ${request.message}`)
+      detail(`Link:    ${request.url}`)
 
-    step('The client calls list-issues again.')
-    detail(`Result: ${await expectResult(client, 'list-issues', { state: 'open' })}`)
+      step(auto
+        ? 'Alice opens the link. This run clicks for her, over HTTP with cookies.'
+        : 'Open the link in a browser. The client waits for the server to say that it is done.')
+      const completed = client.completed(request.elicitationId, { signal, timeoutMs: clickingTimeoutMs })
+      completed.catch(() => {})
+      if (auto) {
+        await click(request.url, alice.login, acmeAlice.login, detail)
+      } else {
+        detail(`At Example Corp (the app) sign in as: ${alice.login}, password: ${demoPassword}`)
+        detail(`At Acme sign in as: ${acmeAlice.login} (no password), then allow.`)
+        detail('Or sign in at Example Corp as bob, to see that a link works for nobody but the one who asked.')
+      }
+      await completed
+      detail('Notification: notifications/elicitation/complete, with the id of this elicitation.')
+
+      step('The client calls list-issues again.')
+      detail(`Result: ${await expectResult(client, 'list-issues', { state: 'open' })}`)
+    }
 
     step('It calls count-issues, another tool that needs Acme. The connection is there already.')
     detail(`Result: ${await expectResult(client, 'count-issues')}`)
   } finally {
     await client.close()
   }
-  step('The client has ended its MCP session.')
+  step('The client has ended its MCP session. The connection stays: the next run finds it, for a day.')
+  detail('To begin anew: npm run demo -- --fresh')
   if (auto) return
   step('The servers stay up, so that you can look around. Ctrl-C ends them.')
   detail(`Your connections: ${demo.app.mcpConnect.connectionsUrl}`)
@@ -81,12 +89,9 @@ async function interruption (signal: AbortSignal): Promise<void> {
   await once(signal, 'abort')
 }
 
-async function expectLink (client: TerminalClient, detail: (line: string) => void): Promise<UrlRequest> {
-  const answer = await client.callTool('list-issues', { state: 'open' })
-  if (answer.kind === 'result') throw new Error(`list-issues answered without a connection: ${answer.text}`)
+function readLink ({ wire, requests: [request] }: UrlAnswer, detail: (line: string) => void): UrlRequest {
   detail('The JSON-RPC error, as it came over the wire:')
-  detail(JSON.stringify(answer.wire, null, 2))
-  const [request] = answer.requests
+  detail(JSON.stringify(wire, null, 2))
   if (request == null) throw new Error('the error names no elicitation')
   return request
 }
@@ -105,6 +110,10 @@ async function click (url: string, login: string, acmeLogin: string, detail: (li
 async function expectResult (client: TerminalClient, tool: string, args?: Record<string, unknown>): Promise<string> {
   const answer = await client.callTool(tool, args)
   if (answer.kind === 'url') throw new Error(`${tool} asked for a connection again`)
-  if (answer.isError) throw new Error(`${tool} failed: ${answer.text}`)
-  return answer.text
+  return resultText(tool, answer)
+}
+
+function resultText (tool: string, { text, isError }: ToolResult): string {
+  if (isError) throw new Error(`${tool} failed: ${text}`)
+  return text
 }

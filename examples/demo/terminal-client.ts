@@ -20,10 +20,20 @@ export interface UrlRequest {
   readonly message: string
 }
 
-/** A tool's result; or what stands before it, with the JSON-RPC error as it came over the wire. */
-export type ToolAnswer =
-  | { readonly kind: 'result', readonly text: string, readonly isError: boolean }
-  | { readonly kind: 'url', readonly requests: readonly UrlRequest[], readonly wire: JSONRPCErrorResponse['error'] | undefined }
+export interface ToolResult {
+  readonly kind: 'result'
+  readonly text: string
+  readonly isError: boolean
+}
+
+/** What stands before a tool's result, with the JSON-RPC error as it came over the wire. */
+export interface UrlAnswer {
+  readonly kind: 'url'
+  readonly requests: readonly UrlRequest[]
+  readonly wire: JSONRPCErrorResponse['error'] | undefined
+}
+
+export type ToolAnswer = ToolResult | UrlAnswer
 
 export interface TerminalClient {
   readonly client: Client

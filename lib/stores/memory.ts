@@ -1,87 +1,113 @@
 import { EventEmitter } from 'node:events'
 import type { Store, Stored } from '../types.js'
+import { markForgetful } from './forgetful.js'
+import { afterCursor, pageOf, type Position } from './page.js'
+import { createShards, shardOf } from './shards.js'
+import { createSweeper } from './sweeper.js'
 
-interface Entry extends Stored {
+interface Expiring {
   readonly expiresAt: number
 }
 
-const SWEEP_INTERVAL_MS = 1000
-const SWEEP_SLICE = 10_000
+const SWEEP_SLICE = 5000
 
 /**
  * Keeps everything in this process: for development, tests, and servers that may forget. What it holds is lost when
  * the process ends, and other processes do not see it.
  */
 export function memoryStore (): Store {
-  const owners = new Map<string, Map<string, Stored>>()
-  const records = new Map<string, Entry>()
-  const windows = new Map<string, { count: number, endsAt: number }>()
+  const owners = createShards<Map<string, Stored>>()
+  const records = createShards<Stored & Expiring>()
+  const windows = createShards<{ count: number } & Expiring>()
   const messages = new EventEmitter().setMaxListeners(0)
   let revisions = 0
+  let swept = 0
   const nextRevision = (): string => String(++revisions)
 
-  const liveRecord = (key: string): Entry | undefined => {
-    const entry = records.get(key)
-    if (entry === undefined || entry.expiresAt > Date.now()) return entry
-    records.delete(key)
+  const sweeper = createSweeper(async () => {
+    const now = Date.now()
+    for (let seen = 0; seen < SWEEP_SLICE;) {
+      seen += removeExpired(records[swept]!, now) + removeExpired(windows[swept]!, now)
+      swept = (swept + 1) % records.length
+      if (swept === 0) return false
+    }
+    return true
+  })
+
+  /** Those of one owner, in the order of names. */
+  function positionsOf (owner: string, afterName: string): Position[] {
+    const names = owners[shardOf(owner)]!.get(owner)?.keys() ?? []
+    return [...names].filter(name => name > afterName).sort().map(name => ({ owner, name }))
   }
 
-  const sweeps = [createSweep(records, ({ expiresAt }) => expiresAt), createSweep(windows, ({ endsAt }) => endsAt)]
-  const sweeper = setInterval(() => { for (const sweep of sweeps) sweep() }, SWEEP_INTERVAL_MS).unref()
+  /** Those of all owners, in an order that stays: by shard, and in there by owner and name. */
+  function * positions (after: Position): Iterable<Position> {
+    const first = shardOf(after.owner)
+    for (let index = first; index < owners.length; index++) {
+      const some = [...owners[index]!.keys()].filter(owner => index > first || owner >= after.owner).sort()
+      for (const owner of some) yield * positionsOf(owner, owner === after.owner ? after.name : '')
+    }
+  }
 
-  return {
+  const store: Store = {
     vault: {
       async get (owner, name) {
-        return owners.get(owner)?.get(name) ?? null
+        return owners[shardOf(owner)]!.get(owner)?.get(name) ?? null
       },
       async put (owner, name, value, expected) {
-        const entries = owners.get(owner) ?? new Map<string, Stored>()
+        const shard = owners[shardOf(owner)]!
+        const entries = shard.get(owner) ?? new Map<string, Stored>()
         if ((entries.get(name)?.revision ?? null) !== expected) return null
         const revision = nextRevision()
         entries.set(name, { value, revision })
-        owners.set(owner, entries)
+        shard.set(owner, entries)
         return revision
       },
       async delete (owner, name, expected) {
-        const entries = owners.get(owner)
+        const shard = owners[shardOf(owner)]!
+        const entries = shard.get(owner)
         if (entries?.get(name)?.revision !== expected) return false
         entries.delete(name)
-        if (entries.size === 0) owners.delete(owner)
+        if (entries.size === 0) shard.delete(owner)
         return true
       },
       async list ({ owner, cursor, limit }) {
-        const all = [...owners].filter(([key]) => owner === undefined || key === owner)
-          .flatMap(([key, entries]) => [...entries.keys()].map(name => ({ owner: key, name })))
-          .sort((a, b) => position(a) < position(b) ? -1 : 1)
-        const rest = cursor === undefined ? all : all.filter(entry => position(entry) > cursor)
-        const entries = rest.slice(0, limit)
-        return { entries, cursor: rest.length > limit ? position(entries.at(-1)!) : null }
+        const after = afterCursor(cursor)
+        const found: Position[] = []
+        for (const position of owner === undefined ? positions(after) : positionsOf(owner, after.name)) {
+          if (found.push(position) > limit) break
+        }
+        return pageOf(found, limit)
       }
     },
 
     state: {
       async get (key) {
-        const entry = liveRecord(key)
+        const entry = live(records[shardOf(key)]!.get(key))
         return entry === undefined ? null : { value: entry.value, revision: entry.revision }
       },
       async put (key, value, expected, ttlMs) {
-        const entry = liveRecord(key)
+        sweeper.start()
+        const shard = records[shardOf(key)]!
+        const entry = live(shard.get(key))
         if ((entry?.revision ?? null) !== expected) return null
         const revision = nextRevision()
         const expiresAt = ttlMs === undefined ? entry?.expiresAt ?? Infinity : Date.now() + ttlMs
-        records.set(key, { value, revision, expiresAt })
+        shard.set(key, { value, revision, expiresAt })
         return revision
       },
       async delete (key, expected) {
-        return liveRecord(key)?.revision === expected && records.delete(key)
+        const shard = records[shardOf(key)]!
+        return live(shard.get(key))?.revision === expected && shard.delete(key)
       },
       async count (key, windowMs) {
+        sweeper.start()
+        const shard = windows[shardOf(key)]!
         const now = Date.now()
-        const current = windows.get(key)
-        const window = current !== undefined && current.endsAt > now ? current : { count: 0, endsAt: now + windowMs }
+        const window = live(shard.get(key), now) ?? { count: 0, expiresAt: now + windowMs }
         window.count++
-        windows.set(key, window)
-        return { count: window.count, resetMs: window.endsAt - now }
+        shard.set(key, window)
+        return { count: window.count, resetMs: window.expiresAt - now }
       }
     },
 
@@ -96,28 +122,21 @@ export function memoryStore (): Store {
     },
 
     async close () {
-      clearInterval(sweeper)
+      await sweeper.close()
       messages.removeAllListeners()
     }
   }
+  for (const part of [store.vault, store.state, store.bus]) markForgetful(part)
+  return store
 }
 
-/** Removes what has expired, a slice at a time, so that a large map does not stop the event loop. */
-function createSweep<T> (entries: Map<string, T>, expiryOf: (entry: T) => number): () => void {
-  let rest = entries.entries()
-  return () => {
-    const now = Date.now()
-    for (let i = 0; i < SWEEP_SLICE; i++) {
-      const { value, done } = rest.next()
-      if (done === true) {
-        rest = entries.entries()
-        return
-      }
-      if (expiryOf(value[1]) <= now) entries.delete(value[0])
-    }
-  }
+function live<T extends Expiring> (entry: T | undefined, now = Date.now()): T | undefined {
+  return entry !== undefined && entry.expiresAt > now ? entry : undefined
 }
 
-function position ({ owner, name }: { readonly owner: string, readonly name: string }): string {
-  return owner + name
+/** @returns how many entries it has looked at */
+function removeExpired (entries: Map<string, Expiring>, now: number): number {
+  const { size } = entries
+  for (const [key, entry] of entries) if (live(entry, now) === undefined) entries.delete(key)
+  return size
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Bus } from '../types.js'
-import { atOnce, contractCase, eventually, randomHash, type ContractCase } from './contract.js'
+import { atOnce, contractCase, eventually, randomHash, show, type ContractCase } from './contract.js'
 
 /** What every `Bus` must do while nothing fails. Messages of others are passed over. */
 export const busContract: ReadonlyArray<ContractCase<Bus>> = [
@@ -10,43 +10,48 @@ export const busContract: ReadonlyArray<ContractCase<Bus>> = [
     const subscriptions = await Promise.all([bus, bus, other].map(async (bus, i) =>
       await bus.subscribe(text => { if (text === message) heard[i]!++ })))
     await bus.publish(message)
-    await eventually('every subscriber must hear the message', () => heard.every(count => count > 0))
-    const second = listen(other)
-    await second.subscribed
+    await eventually('every subscriber must hear the message, the publisher\'s own as well', () => heard.every(count => count > 0))
+    const listeners = [listen(bus), listen(other)]
+    await Promise.all(listeners.map(({ subscribed }) => subscribed))
     const next = randomHash()
     await other.publish(next)
-    await second.heard(next)
-    assert.deepEqual(heard, [1, 1, 1], 'a message must be heard once')
-    await Promise.all([...subscriptions, second.end].map(async end => await end()))
+    for (const listener of listeners) await listener.heard(next)
+    assert.deepEqual(heard, [1, 1, 1], `a message must be heard once by each subscriber, and was heard ${heard.join(', ')} times`)
+    await Promise.all([...subscriptions, ...listeners.map(({ end }) => end)].map(async end => await end()))
   }),
 
   contractCase('who has ended the subscription hears nothing, and others go on', async (bus, other) => {
-    const [stays, goes] = [listen(bus), listen(bus)]
-    await Promise.all([stays.subscribed, goes.subscribed])
+    const [stays, goes, elsewhere] = [listen(bus), listen(bus), listen(other)]
+    await Promise.all([stays, goes, elsewhere].map(({ subscribed }) => subscribed))
     await goes.end()
     const message = randomHash()
     await other.publish(message)
     await stays.heard(message)
-    assert.ok(!goes.messages.includes(message))
+    await elsewhere.heard(message)
+    assert.ok(!goes.messages.includes(message), 'a listener must hear nothing once its subscription has ended')
     await stays.end()
-    await other.publish(randomHash())
+    const next = randomHash()
+    await other.publish(next)
+    await elsewhere.heard(next)
     const again = listen(bus)
     await again.subscribed
     const last = randomHash()
     await other.publish(last)
     await again.heard(last)
-    assert.ok(!stays.messages.includes(last))
-    await again.end()
+    assert.ok(!stays.messages.includes(next) && !stays.messages.includes(last), 'a listener must hear nothing once the last subscription has ended')
+    await Promise.all([again.end(), elsewhere.end()])
   }),
 
   contractCase('odd and long messages stay what they are', async (bus, other) => {
     const listener = listen(other)
     await listener.subscribed
     const mark = randomHash()
-    for (const message of [`${mark} "'\\\n\t$1 %s {} \u0001`, `${mark} é ü ß 中文 😀`, mark + 'x'.repeat(1024 - mark.length)]) {
-      await bus.publish(message)
-      await listener.heard(message)
-    }
+    const odd = [
+      `${mark} "'\\\n\t$1 %s {} \u0001`, ` ${mark} \n`, `${mark} é ü ß 中文 😀`, `${mark} e\u0301`, JSON.stringify({ mark }), JSON.stringify(mark),
+      mark + 'x'.repeat(1024 - mark.length)
+    ]
+    for (const message of odd) await bus.publish(message)
+    for (const message of odd) await listener.heard(message)
     await listener.end()
   }),
 
@@ -60,13 +65,20 @@ export const busContract: ReadonlyArray<ContractCase<Bus>> = [
   })
 ]
 
-function listen (bus: Bus): { messages: string[], subscribed: Promise<unknown>, heard (message: string): Promise<void>, end (): Promise<void> } {
+interface Listener {
+  readonly messages: readonly string[]
+  readonly subscribed: Promise<unknown>
+  heard (message: string): Promise<void>
+  end (): Promise<void>
+}
+
+function listen (bus: Bus): Listener {
   const messages: string[] = []
   const subscription = bus.subscribe(message => { messages.push(message) })
   return {
     messages,
     subscribed: subscription,
-    heard: async message => await eventually('a message must be heard', () => messages.includes(message)),
+    heard: async message => await eventually(`a listener must hear the message ${show(message)}`, () => messages.includes(message)),
     end: async () => await (await subscription)()
   }
 }

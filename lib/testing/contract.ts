@@ -1,6 +1,7 @@
 import { AssertionError } from 'node:assert'
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import { inspect } from 'node:util'
 
 /** One promise of an interface, that can be tried on an adapter. It needs no test runner, and no empty storage. */
 export interface ContractCase<T> {
@@ -38,4 +39,9 @@ export function randomHash (): string {
 /** Calls at once, in turn on each of the adapters. */
 export async function atOnce<T, R> (count: number, adapters: readonly T[], call: (adapter: T, i: number) => Promise<R>): Promise<R[]> {
   return await Promise.all(Array.from({ length: count }, (_, i) => call(adapters[i % adapters.length]!, i)))
+}
+
+/** What was found, for a message. */
+export function show (value: unknown): string {
+  return inspect(value, { maxStringLength: 80, maxArrayLength: 5, breakLength: Infinity })
 }

@@ -1,150 +1,120 @@
 import assert from 'node:assert/strict'
-import type { Revision, Stored } from '../types.js'
-import { atOnce, contractCase, type ContractCase } from './contract.js'
+import type { Revision } from '../types.js'
+import { contractCase, show, type ContractCase } from './contract.js'
+import { assertDeleted, assertHolds, assertLost, assertMissing, create, replace, type Entries, type Entry } from './entry.js'
+import { raceContract } from './race-contract.js'
 
-/** One entry of a vault, or one record of a state store. */
-export interface Entry {
-  get (): Promise<Stored | null>
-  put (value: string, expected: Revision | null): Promise<Revision | null>
-  delete (expected: Revision): Promise<boolean>
-}
-
-/** What compare-and-set promises, for vaults and state stores alike. @param entries gives one new entry, seen through each adapter */
-export function entryContract<T> (entries: (...adapters: readonly T[]) => readonly [Entry, Entry]): ReadonlyArray<ContractCase<T>> {
-  const entryCase = (name: string, check: (one: Entry, other: Entry) => Promise<void>): ContractCase<T> =>
-    contractCase<T>(name, async (...adapters) => await check(...entries(...adapters)))
+/** What compare-and-set promises, for vaults and state stores alike. */
+export function entryContract<T> (entries: Entries<T>): ReadonlyArray<ContractCase<T>> {
+  const entryCase = (name: string, check: (one: Entry, other: Entry, neighbour: Entry) => Promise<void>): ContractCase<T> =>
+    contractCase<T>(name, async (...adapters) => await check(...entries(...adapters), entries(...adapters)[0]))
 
   return [
     entryCase('what was never written is null', async entry => {
-      assert.equal(await entry.get(), null, 'get must return null when there is nothing')
+      await assertMissing(entry, 'when there is nothing')
     }),
 
     entryCase('what was put is found, with the revision that put returned', async (entry, other) => {
+      await assertMissing(other, 'when there is nothing')
       const revision = await create(entry, 'value')
-      assert.deepEqual(plain(await other.get()), { value: 'value', revision })
-      const next = await entry.put('another value', revision)
-      assert.deepEqual(plain(await other.get()), { value: 'another value', revision: next })
+      await assertHolds(other, 'value', revision, 'once it was put')
+      const next = await replace(entry, 'another value', revision)
+      await assertHolds(other, 'another value', next, 'once the value was replaced')
     }),
 
     entryCase('put without an expected revision replaces nothing', async (entry, other) => {
       const revision = await create(entry, 'first')
-      assert.equal(await other.put('second', null), null, 'put must return null when there is something already')
-      assert.deepEqual(plain(await entry.get()), { value: 'first', revision })
+      assertLost(await other.put('second', null), 'when there is something already')
+      await assertHolds(entry, 'first', revision, 'after a put that lost')
     }),
 
     entryCase('put with a revision that is not there changes nothing', async (entry, other) => {
-      assert.equal(await entry.put('value', 'no such revision'), null, 'put must return null when there is nothing with that revision')
-      assert.equal(await entry.get(), null)
+      assertLost(await entry.put('value', 'no such revision'), 'when there is nothing with that revision')
+      await assertMissing(entry, 'after a put that lost')
       const first = await create(entry, 'first')
-      const second = await entry.put('second', first)
-      assert.equal(await other.put('third', first), null, 'put must return null for a revision that was replaced')
-      assert.deepEqual(plain(await entry.get()), { value: 'second', revision: second })
+      const second = await replace(entry, 'second', first)
+      assertLost(await other.put('third', first), 'for a revision that was replaced')
+      for (const wrong of wrongOnes(second)) assertLost(await other.put('third', wrong), `for ${show(wrong)} where ${show(second)} is there`)
+      await assertHolds(entry, 'second', second, 'after a put that lost')
     }),
 
     entryCase('delete with a revision that is not there deletes nothing', async (entry, other) => {
-      assert.equal(await entry.delete('no such revision'), false, 'delete must return false when there is nothing')
+      assertDeleted(await entry.delete('no such revision'), false, 'when there is nothing')
       const first = await create(entry, 'first')
-      const second = await entry.put('second', first)
-      assert.equal(await other.delete(first), false, 'delete must return false for a revision that was replaced')
-      assert.deepEqual(plain(await entry.get()), { value: 'second', revision: second })
+      const second = await replace(entry, 'second', first)
+      assertDeleted(await other.delete(first), false, 'for a revision that was replaced')
+      for (const wrong of wrongOnes(second)) assertDeleted(await other.delete(wrong), false, `for ${show(wrong)} where ${show(second)} is there`)
+      await assertHolds(entry, 'second', second, 'after a delete that lost')
+    }),
+
+    entryCase('the revision of another entry is not there', async (entry, other, neighbour) => {
+      const first = await create(entry, 'first')
+      const second = await replace(entry, 'second', first)
+      assertLost(await neighbour.put('value', second), 'where there is nothing, for the revision of another entry')
+      assertDeleted(await neighbour.delete(second), false, 'where there is nothing, for the revision of another entry')
+      const revision = await create(neighbour, 'neighbour')
+      if (revision !== second) {     // two entries may have the same
+        assertLost(await neighbour.put('value', second), 'for the revision of another entry')
+        assertDeleted(await neighbour.delete(second), false, 'for the revision of another entry')
+      }
+      await assertHolds(neighbour, 'neighbour', revision, 'after writes that lost')
+      await assertHolds(other, 'second', second, 'after writes to another entry')
     }),
 
     entryCase('delete with the right revision deletes, once', async (entry, other) => {
       const revision = await create(entry, 'value')
-      assert.equal(await entry.delete(revision), true, 'delete must return true when it deleted')
-      assert.equal(await other.get(), null, 'what was deleted must be gone')
-      assert.equal(await other.delete(revision), false, 'delete must return false the second time')
+      await assertHolds(other, 'value', revision, 'once it was put')
+      assertDeleted(await entry.delete(revision), true, 'when the revision is there')
+      await assertMissing(other, 'once it was deleted')
+      assertDeleted(await other.delete(revision), false, 'the second time')
+      assertLost(await other.put('late', revision), 'for the revision of what was deleted')
+      await assertMissing(entry, 'after a put that lost')
     }),
 
-    entryCase('of 1,000 that create at once, one wins', async (entry, other) => {
-      const revisions = await atOnce(1000, [entry, other], async (entry, i) => await entry.put(`value ${i}`, null))
-      assertOneWinner(revisions, revisions.filter(revision => revision !== null))
-      const winner = revisions.findIndex(revision => revision !== null)
-      assert.deepEqual(plain(await entry.get()), { value: `value ${winner}`, revision: revisions[winner] })
-    }),
-
-    entryCase('of 1,000 that replace at once, one wins', async (entry, other) => {
-      const first = await create(entry, 'first')
-      const revisions = await atOnce(1000, [entry, other], async (entry, i) => await entry.put(`value ${i}`, first))
-      assertOneWinner(revisions, revisions.filter(revision => revision !== null))
-      const winner = revisions.findIndex(revision => revision !== null)
-      assert.deepEqual(plain(await entry.get()), { value: `value ${winner}`, revision: revisions[winner] })
-    }),
-
-    entryCase('of 50 that delete at once, one does', async (entry, other) => {
-      const revision = await create(entry, 'value')
-      const deleted = await atOnce(50, [entry, other], async entry => await entry.delete(revision))
-      assertOneWinner(deleted, deleted.filter(Boolean))
-    }),
-
-    entryCase('of a delete and a put of the same revision, one wins', async (entry, other) => {
-      for (let i = 0; i < 50; i++) {
-        const revision = await create(entry, 'value')
-        const [deleted, put] = await Promise.all([entry.delete(revision), other.put('other', revision)])
-        assert.notEqual(deleted, put !== null, 'either delete or put must win, and not both')
-        const found = await entry.get()
-        assert.equal(found?.revision ?? null, put, 'what is there must be what won')
-        if (put !== null) await entry.delete(put)
-      }
-    }),
-
-    entryCase('50 that read, add one and write until they have won lose no addition', async (entry, other) => {
-      await create(entry, '0')
-      await atOnce(50, [entry, other], async entry => {
-        for (let won = false; !won;) {
-          const { value, revision } = (await entry.get())!
-          won = await entry.put(String(Number(value) + 1), revision) !== null
-        }
-      })
-      assert.equal((await entry.get())?.value, '50')
-    }),
+    ...raceContract(entries),
 
     entryCase('every write gives a new revision, for an equal value too', async entry => {
       const first = await create(entry, 'value')
-      const second = await entry.put('value', first)
-      assert.equal(typeof second, 'string', 'put must return a revision')
-      assert.notEqual(second, first)
+      const second = await replace(entry, 'value', first)
+      assert.notEqual(second, first, `put must give a new revision with each write, and gave ${show(first)} twice`)
     }),
 
     entryCase('a revision never comes back, not even after a delete', async (entry, other) => {
       const revisions = new Set<Revision>()
       for (let i = 0; i < 20; i++) {
         const first = await create(entry, 'value')
-        const second = (await entry.put('value', first))!
-        assert.equal(await other.delete(second), true)
+        const second = await replace(entry, 'value', first)
+        assertDeleted(await other.delete(second), true, 'when the revision is there')
         for (const revision of [first, second]) {
-          assert.ok(!revisions.has(revision), 'a revision was given for the second time')
+          assert.ok(!revisions.has(revision), `put must never give a revision again, not after a delete either, and gave ${show(revision)} again`)
           revisions.add(revision)
         }
       }
-      await create(entry, 'value')
-      for (const revision of revisions) assert.equal(await other.put('late', revision), null, 'put must lose with a revision of before the delete')
-      assert.equal((await entry.get())?.value, 'value')
+      const last = await create(entry, 'value')
+      for (const revision of revisions) {
+        assertLost(await other.put('late', revision), 'for a revision of before the delete')
+        assertDeleted(await other.delete(revision), false, 'for a revision of before the delete')
+      }
+      await assertHolds(entry, 'value', last, 'after puts that lost')
     }),
 
     entryCase('large values, and values that look like something else, stay what they are', async (entry, other) => {
       const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')
-      let revision: Revision | null = null
-      for (const value of [printable, 'null', 'undefined', '{}', '0', '007', '1e3', ' padded ', "'; --", '%s', 'a'.repeat(65_536)]) {
-        revision = await entry.put(value, revision)
-        assert.notEqual(revision, null, 'put must win')
-        assert.equal((await other.get())?.value, value)
+      const large = Array.from({ length: 8192 }, (_, i) => String(i).padStart(8, '0')).join('')     // no part of it is like another
+      for (const value of [printable, 'null', 'undefined', '{}', '0', '007', '1e3', ' padded ', "'; --", '%s', '\\n', '%41', large, printable]) {
+        const first = await create(entry, value)
+        await assertHolds(other, value, first, 'once it was put')
+        const second = await replace(entry, large, first)
+        await assertHolds(other, large, second, 'once the value was replaced')
+        const third = await replace(entry, value, second)
+        await assertHolds(other, value, third, 'once the value was replaced')
+        assertDeleted(await entry.delete(third), true, 'when the revision is there')
       }
     })
   ]
 }
 
-async function create (entry: Entry, value: string): Promise<Revision> {
-  const revision = await entry.put(value, null)
-  assert.equal(typeof revision, 'string', 'put must return a revision, which is a string, when there was nothing')
-  return revision!
-}
-
-function assertOneWinner (all: readonly unknown[], winners: readonly unknown[]): void {
-  assert.equal(winners.length, 1, `of ${all.length} at once one must win, and ${winners.length} have`)
-}
-
-/** Without what a driver may have added. */
-function plain (stored: Stored | null): Stored | null {
-  return stored === null ? null : { value: stored.value, revision: stored.revision }
+/** What reads like the revision to somebody who takes it for a number or a pattern. */
+function wrongOnes (revision: Revision): readonly Revision[] {
+  return ['no such revision', `${revision}x`, `${revision} `, `0${revision}`, '%']
 }

@@ -63,6 +63,6 @@ async function assertWinnerIsThere (entry: Entry, revisions: ReadonlyArray<Revis
   await assertHolds(entry, `value ${winner}`, revisions[winner]!, 'which is what won')
 }
 
-export function assertOneWinner (all: readonly unknown[], winners: readonly unknown[]): void {
+function assertOneWinner (all: readonly unknown[], winners: readonly unknown[]): void {
   assert.equal(winners.length, 1, `of ${all.length} at once one must win, and ${winners.length} have`)
 }

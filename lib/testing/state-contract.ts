@@ -142,6 +142,19 @@ export const stateContract: ReadonlyArray<ContractCase<StateStore>> = [
     if (kept) await assertValue(state, longer, 'second', 'a record must not expire at its first time when a put has begun a longer one')
   }),
 
+  contractCase('a put that loses does not touch the lifetime', async (state, other) => {
+    const [short, long] = [`lost:${randomHash()}`, `lost:${randomHash()}`]
+    await create(state, long, LONG_MS)
+    await create(state, short, SHORT_MS)
+    const lost = [
+      await other.put(short, 'lost', 'no such revision', LONG_MS), await other.put(long, 'lost', 'no such revision', SHORT_MS), await other.put(long, 'lost', null, SHORT_MS)
+    ]
+    assert.deepEqual(lost, [null, null, null], 'put must return null when it loses, also with a lifetime')
+    await expiry(state, short)
+    await laterThanShort(state)
+    await assertValue(state, long, 'first', 'a put that loses must not make the lifetime of a record shorter')
+  }),
+
   contractCase('a record that was made without a lifetime stays, also in the place of one that had one', async state => {
     const [fresh, again, over] = [`lasting:${randomHash()}`, `lasting:${randomHash()}`, `lasting:${randomHash()}`]
     await create(state, fresh)

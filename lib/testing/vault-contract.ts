@@ -80,6 +80,22 @@ export const vaultContract: ReadonlyArray<ContractCase<TokenVault>> = [
     assert.deepEqual(await other.list({ owner, limit: 10 }), { entries: [], cursor: null }, 'when all is deleted there must be nothing to list')
   }),
 
+  contractCase('writes that lose do not change what list lists', async (vault, other) => {
+    const owner = randomHash()
+    const [there, missing] = [randomHash(), randomHash()]
+    await fill(vault, owner, [there])
+    for (const name of [there, missing]) {
+      assert.equal(await vault.put(owner, name, 'lost', 'no such revision'), null, 'put must return null for a revision that is not there')
+      assert.equal(await vault.delete(owner, name, 'no such revision'), false, 'delete must return false for a revision that is not there')
+    }
+    assert.equal(await vault.put(owner, there, 'lost', null), null, 'put must return null when there is something already')
+    const found = await pages(other, 100, owner)
+    assert.deepEqual(found, [`${owner}/${there}`], 'list must list what there is, once, whatever writes have lost')
+    await remove(vault, owner, there)
+    assert.equal(await vault.put(owner, missing, 'lost', 'no such revision'), null, 'put must return null for a revision that is not there')
+    assert.deepEqual(await pages(other, 100, owner), [], 'list must not list an entry that no put has made')
+  }),
+
   contractCase('entries that stay are listed once while others come and go', async (vault, other) => {
     for (const change of [
       // What was just listed goes, and with it what the cursor may point to.

@@ -68,6 +68,16 @@ const sliding: Broken<StateStore> = state(good => {
   }
 })
 
+/** Sets the lifetime in a call of its own, whether the put has won or not. */
+const touching = (touches: (expected: string | null) => boolean): Broken<StateStore> => state(good => ({
+  async put (key, value, expected, ttlMs) {
+    const revision = await good.put(key, value, expected, ttlMs)
+    const found = await good.get(key)
+    if (revision === null && found !== null && ttlMs !== undefined && touches(expected)) await good.put(key, found.value, found.revision, ttlMs)
+    return revision
+  }
+}))
+
 const overwritesTheExpired: Broken<StateStore> = state(good => {
   const expiring = new Set<string>()
   return {
@@ -142,6 +152,11 @@ const table: BrokenByCase<StateStore> = {
   'a put with a lifetime begins it anew': {
     'the first lifetime stays': living((ttlMs, expected) => expected === null ? ttlMs : undefined),
     'each record has a tenth of a second': living(() => 100)
+  },
+  'a put that loses does not touch the lifetime': {
+    'each put with a lifetime begins it anew': touching(() => true),
+    'a put without a revision makes it shorter': touching(expected => expected === null),
+    'a put with another revision makes it shorter or longer': touching(expected => expected !== null)
   },
   'a record that was made without a lifetime stays, also in the place of one that had one': {
     'each record has a tenth of a second at first': living((ttlMs, expected) => ttlMs ?? (expected === null ? 100 : undefined)),

@@ -57,19 +57,19 @@ const after = (all: Place[], { cursor = '', limit }: Query, key: (place: Place) 
   return { entries: rest.slice(0, limit), cursor: rest.length > limit ? key(rest[limit - 1]!) : null }
 }
 
-/** Lists by an index that each write adds to, and no delete takes from. */
-const index = (add: (places: Place[], place: Place) => void, removed = false): Broken<TokenVault> => vault(good => {
+/** Lists by an index. @param removed whether deletes take from it. @param careless which call changes it also when it loses */
+const index = (add: (places: Place[], place: Place) => void, removed = false, careless?: 'put' | 'delete'): Broken<TokenVault> => vault(good => {
   const places: Place[] = []
   return {
     async put (owner, name, value, expected) {
       const revision = await good.put(owner, name, value, expected)
-      if (revision !== null) add(places, { owner, name })
+      if (revision !== null || careless === 'put') add(places, { owner, name })
       return revision
     },
     async delete (owner, name, expected) {
       const deleted = await good.delete(owner, name, expected)
       const at = places.findIndex(place => place.owner === owner && place.name === name)
-      if (deleted && removed && at >= 0) places.splice(at, 1)
+      if ((deleted || careless === 'delete') && removed && at >= 0) places.splice(at, 1)
       return deleted
     },
     list: async query => byOffset(ofOwner(places, query), query)
@@ -154,6 +154,11 @@ const table: BrokenByCase<TokenVault> = {
         async list (query) { const page = await good.list(query); return { ...page, entries: page.entries.filter(place => !deleted.has(position(place))) } }
       }
     })
+  },
+  'writes that lose do not change what list lists': {
+    'the index is written first': index(addOnce, true, 'put'),
+    'the index forgets first': index(addOnce, true, 'delete'),
+    'each try is listed': index((places, place) => places.push(place), true, 'put')
   },
   'entries that stay are listed once while others come and go': {
     'pages are counted by an offset': listed((all, query) => byOffset(ofOwner(all, query), query)),

@@ -103,9 +103,10 @@ async function measureReuse (storage: Storage, sweep: () => Promise<unknown>): P
 async function measureStore (name: string, open: () => Promise<Storage>): Promise<void> {
   tell(`\n${name}`)
   const [small, large] = [await open(), await open()]
+  let closing: Promise<unknown> | undefined
   const close = async (): Promise<void> => {
-    await small.close()
-    await large.close()
+    closing ??= Promise.allSettled([small.close(), large.close()])
+    await closing
   }
   const interrupted = (): void => { close().finally(() => process.exit(1)) }
   for (const signal of SIGNALS) process.once(signal, interrupted)

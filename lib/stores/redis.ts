@@ -102,11 +102,13 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
         const after = afterCursor(cursor)
         const first = { ...after, ...owner !== undefined && { owner } }
         const max = owner === undefined ? '+' : `(${owner}/`     // "/" is what comes after "."
+        const lists = owner === undefined ? LISTS.filter(list => list >= listOf(first.owner)) : [listOf(owner)]
         const found: Position[] = []
-        for (const list of owner === undefined ? LISTS.filter(list => list >= listOf(first.owner)) : [listOf(owner)]) {
-          const members = await client.zrangebylex(listKey(list), `(${first.owner}.${first.name}`, max, 'LIMIT', 0, limit + 1 - found.length)
-          found.push(...members.map(afterCursor))
-          if (found.length > limit) break
+        // One list, then two at once, then four: in a large vault the first holds a page; in a small one most lists are empty.
+        for (let start = 0, count = 1; start < lists.length && found.length <= limit; start += count, count *= 2) {
+          const pages = await Promise.all(lists.slice(start, start + count).map(async list =>
+            await client.zrangebylex(listKey(list), `(${first.owner}.${first.name}`, max, 'LIMIT', 0, limit + 1 - found.length)))
+          found.push(...pages.flat().map(afterCursor))
         }
         return pageOf(found, limit)
       }

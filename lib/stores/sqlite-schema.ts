@@ -57,11 +57,13 @@ export function migrateSqlite (db: SqliteDatabase): void {
 }
 
 /**
- * Settings that belong to a connection: others that write are waited for, and what is written survives a loss of power.
+ * Settings that belong to a connection: others that write are waited for, what is written survives a loss of power, and the
+ * journal is taken into the file in small parts, since that holds up the event loop.
  */
 export function prepareConnection (db: SqliteDatabase): void {
   db.exec('PRAGMA busy_timeout = 5000')
   db.exec('PRAGMA synchronous = FULL')
+  db.exec('PRAGMA wal_autocheckpoint = 100')
 }
 
 /** @throws FST_MCP_CONNECT_SCHEMA_MISSING when the tables are not there, or are of an older version */

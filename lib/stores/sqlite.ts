@@ -32,7 +32,7 @@ const LATEST = 'SELECT coalesce(max(id), 0) AS id FROM mcp_connect_messages'
 const NEXT = 'SELECT id, message FROM mcp_connect_messages WHERE id > ? ORDER BY id'
 
 const EXPIRING = ['mcp_connect_state', 'mcp_connect_counts', 'mcp_connect_messages']
-const SWEEP_SLICE = 200
+const SWEEP_SLICE = 50
 const POLL_INTERVAL_MS = 200
 const MESSAGE_TTL_MS = 60_000
 

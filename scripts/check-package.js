@@ -58,9 +58,19 @@ async function installedPackages () {
   return Object.keys(packages).length
 }
 
+async function prints (app) {
+  return (await run(process.execPath, [join('consumers/out', app)])).trim()
+}
+
 async function elicits (app) {
-  const answer = JSON.parse(await run(process.execPath, [join('consumers/out', app)]))
+  const answer = JSON.parse(await prints(app))
   assert.equal(answer.error?.code, -32042, `${app} got ${JSON.stringify(answer)}`)
+}
+
+async function applicationsRun () {
+  await Promise.all([elicits('app.mjs'), elicits('app.cjs')])
+  assert.equal(await prints('stores.mjs'), 'sqlite,redis,cluster,postgres')
+  assert.match(await prints('contracts.cjs'), /^[1-9]\d$/)
 }
 
 async function step (name, check) {
@@ -86,14 +96,14 @@ try {
     await install(await ours('fastify'), await ours('@types/node'), await ours('zod'))
     await assert.rejects(readdir(join(consumer, 'node_modules/@modelcontextprotocol')), 'the SDK was installed all the same')
     await compile('tsconfig.without-sdk.json')
-    assert.equal(await run(process.execPath, ['consumers/out/without-sdk.cjs']), 'https://mcp.example.com/connect\n')
+    assert.equal(await prints('without-sdk.cjs'), 'https://mcp.example.com/connect')
   })
 
   await step('applications', async () => {
-    await install(await ours('@modelcontextprotocol/sdk'))
+    await install(...await Promise.all(['@modelcontextprotocol/sdk', 'ioredis', 'libsql', 'pg', '@types/pg'].map(ours)))
     await Promise.all([compile('tsconfig.json'), compile('tsconfig.commonjs.json')])
     await Promise.all([compile('tsconfig.node16.json'), compile('tsconfig.bundler.json')])
-    await Promise.all([elicits('app.mjs'), elicits('app.cjs')])
+    await applicationsRun()
   })
 
   await step('applications with the oldest peers', async () => {
@@ -102,7 +112,7 @@ try {
     await install(...oldest)
     // Declarations of old SDKs import what they do not depend on.
     await Promise.all([compile('tsconfig.json', '--skipLibCheck'), compile('tsconfig.commonjs.json', '--skipLibCheck')])
-    await Promise.all([elicits('app.mjs'), elicits('app.cjs')])
+    await applicationsRun()
     return oldest.join(', ')
   })
 } finally {

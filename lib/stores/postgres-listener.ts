@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { Bus } from '../types.js'
 import type { PostgresPool } from './postgres-schema.js'
 
@@ -17,7 +18,8 @@ export interface PostgresListener {
 
 /** `LISTEN` and `NOTIFY`, on a channel for each schema. A connection that is lost is made again; what is published meanwhile is not heard. */
 export function createPostgresListener (pool: PostgresPool): PostgresListener {
-  const listeners = new Set<(message: string) => void>()
+  const messages = new EventEmitter().setMaxListeners(0)
+  const isHeard = (): boolean => messages.listenerCount('message') > 0
   let connection: Promise<Connection> | undefined
   let retry: NodeJS.Timeout | undefined
 
@@ -28,7 +30,7 @@ export function createPostgresListener (pool: PostgresPool): PostgresListener {
       if (open) client.release(true)
       open = false
     }
-    client.on('notification', ({ payload = '' }) => { for (const listener of [...listeners]) listener(payload) })
+    client.on('notification', ({ payload = '' }) => { messages.emit('message', payload) })
     client.on('error', () => {
       if (!open) return
       close()
@@ -46,7 +48,7 @@ export function createPostgresListener (pool: PostgresPool): PostgresListener {
   }
 
   function reconnect (delayMs: number): void {
-    if (listeners.size === 0) return
+    if (!isHeard()) return
     retry = setTimeout(() => {
       start().catch(() => reconnect(Math.min(2 * delayMs, LONGEST_DELAY_MS)))
     }, delayMs).unref()
@@ -74,21 +76,21 @@ export function createPostgresListener (pool: PostgresPool): PostgresListener {
         await pool.query(NOTIFY, [message])
       },
       async subscribe (listener) {
-        listeners.add(listener)
+        messages.on('message', listener)
         try {
           await start()
         } catch (error) {
-          listeners.delete(listener)
+          messages.off('message', listener)
           throw error
         }
         return async () => {
-          listeners.delete(listener)
-          if (listeners.size === 0) stop()
+          messages.off('message', listener)
+          if (!isHeard()) stop()
         }
       }
     },
     close () {
-      listeners.clear()
+      messages.removeAllListeners()
       stop()
     }
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import type { Store, Stored } from '../types.js'
 import { afterCursor, pageOf, type Position } from './page.js'
 
@@ -26,7 +27,7 @@ export interface RedisStoreOptions {
 
 /*
  * Each value is stored with its revision before it, which is a UUID: 36 characters. Each script is one atomic step; an empty
- * revision means that there must be no value.
+ * revision means that there must be no value, so one that the caller expects is never empty.
  */
 const REVISION_LENGTH = 36
 const PUT_STATE = `
@@ -66,7 +67,7 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
   const listKey = (list: string): string => `${prefix}{vault-${list}}`
   const entryKey = (owner: string, name: string): string => `${listKey(listOf(owner))}:${owner}.${name}`
   let subscription: { readonly subscriber: RedisSubscriber, readonly ready: Promise<unknown> } | undefined
-  const listeners = new Set<(message: string) => void>()
+  const messages = new EventEmitter().setMaxListeners(0)
 
   async function find (key: string): Promise<Stored | null> {
     const text = await client.get(key)
@@ -80,11 +81,12 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
   function subscribe (): { readonly subscriber: RedisSubscriber, readonly ready: Promise<unknown> } {
     const subscriber = client.duplicate()
     subscriber.on('error', () => {})     // it connects again by itself, and subscribes again; the given client tells its owner
-    subscriber.on('message', (_channel, message) => { for (const listener of [...listeners]) listener(message) })
+    subscriber.on('message', (_channel, message) => { messages.emit('message', message) })
     return { subscriber, ready: subscriber.subscribe(channel) }
   }
 
   function unsubscribe (): void {
+    if (messages.listenerCount('message') > 0) return
     subscription?.subscriber.disconnect()
     subscription = undefined
   }
@@ -95,7 +97,7 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
       async put (owner, name, value, expected) {
         const revision = randomUUID()
         const keys = [entryKey(owner, name), listKey(listOf(owner))]
-        return await run(PUT_VAULT, keys, expected ?? '', revision + value, `${owner}.${name}`) ? revision : null
+        return await run(PUT_VAULT, keys, expected?.padEnd(REVISION_LENGTH) ?? '', revision + value, `${owner}.${name}`) ? revision : null
       },
       delete: (owner, name, expected) => run(DELETE_VAULT, [entryKey(owner, name), listKey(listOf(owner))], expected, `${owner}.${name}`),
       async list ({ owner, cursor, limit }) {
@@ -118,7 +120,7 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
       get: key => find(stateKey(key)),
       async put (key, value, expected, ttlMs) {
         const revision = randomUUID()
-        return await run(PUT_STATE, [stateKey(key)], expected ?? '', revision + value, ttlMs === undefined ? '' : Math.ceil(ttlMs)) ? revision : null
+        return await run(PUT_STATE, [stateKey(key)], expected?.padEnd(REVISION_LENGTH) ?? '', revision + value, ttlMs === undefined ? '' : Math.ceil(ttlMs)) ? revision : null
       },
       delete: (key, expected) => run(DELETE_STATE, [stateKey(key)], expected),
       async count (key, windowMs) {
@@ -132,18 +134,24 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
         await client.publish(channel, message)
       },
       async subscribe (listener) {
-        listeners.add(listener)
-        subscription ??= subscribe()
-        await subscription.ready
-        return async () => {
-          listeners.delete(listener)
-          if (listeners.size === 0) unsubscribe()
+        messages.on('message', listener)
+        const end = async (): Promise<void> => {
+          messages.off('message', listener)
+          unsubscribe()
         }
+        try {
+          subscription ??= subscribe()
+          await subscription.ready
+        } catch (error) {
+          await end()
+          throw error
+        }
+        return end
       }
     },
 
     async close () {
-      listeners.clear()
+      messages.removeAllListeners()
       unsubscribe()
     }
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import type { Store, Stored } from '../types.js'
 import { afterCursor, pageOf, type Position } from './page.js'
 import { assertSqliteSchema, prepareConnection, type SqliteDatabase, type SqliteStatement } from './sqlite-schema.js'
@@ -43,7 +44,7 @@ const MESSAGE_TTL_MS = 60_000
  */
 export function sqliteStore (db: SqliteDatabase): Store {
   const statements = new Map<string, SqliteStatement>()
-  const listeners = new Set<(message: string) => void>()
+  const messages = new EventEmitter().setMaxListeners(0)
   let poller: NodeJS.Timeout | undefined
   let heard = 0
 
@@ -65,11 +66,13 @@ export function sqliteStore (db: SqliteDatabase): Store {
     return row === undefined ? null : { value: row.value, revision: row.revision }
   }
 
+  const isHeard = (): boolean => messages.listenerCount('message') > 0
+
   /** Hands out what other processes have published, and this one. */
   function poll (): void {
     for (const { id, message } of statement(NEXT).all(heard) as Array<{ id: number, message: string }>) {
       heard = id
-      for (const listener of [...listeners]) listener(message)
+      messages.emit('message', message)
     }
   }
 
@@ -129,23 +132,23 @@ export function sqliteStore (db: SqliteDatabase): Store {
       async publish (message) {
         sweeper.start()
         changes(PUBLISH, message, MESSAGE_TTL_MS)
-        if (listeners.size > 0) poll()
+        if (isHeard()) poll()
       },
       async subscribe (listener) {
-        if (listeners.size === 0) {
+        if (!isHeard()) {
           heard = (get(LATEST) as { id: number }).id
           poller = setInterval(() => { try { poll() } catch { /* the next poll tries again */ } }, POLL_INTERVAL_MS).unref()
         }
-        listeners.add(listener)
+        messages.on('message', listener)
         return async () => {
-          listeners.delete(listener)
-          if (listeners.size === 0) clearInterval(poller)
+          messages.off('message', listener)
+          if (!isHeard()) clearInterval(poller)
         }
       }
     },
 
     async close () {
-      listeners.clear()
+      messages.removeAllListeners()
       clearInterval(poller)
       await sweeper.close()
     }

@@ -42,6 +42,31 @@ export const busContract: ReadonlyArray<ContractCase<Bus>> = [
     await Promise.all([again.end(), elsewhere.end()])
   }),
 
+  contractCase('one listener can be subscribed twice, and each subscription ends by itself', async (bus, other) => {
+    const message = randomHash()
+    let heard = 0
+    const listener = (text: string): void => { if (text === message) heard++ }
+    const [end, endToo] = [await bus.subscribe(listener), await bus.subscribe(listener)]
+    const last = listen(bus)
+    await last.subscribed
+    const hears = async (times: number, when: string): Promise<void> => {
+      heard = 0
+      await other.publish(message)
+      const mark = randomHash()
+      await other.publish(mark)
+      await last.heard(mark)
+      const what = `a listener must hear a message once for each of its subscriptions, ${times} times ${when}`
+      await eventually(what, () => heard >= times)
+      assert.equal(heard, times, `${what}, and has heard it ${heard} times`)
+    }
+    await hears(2, 'with two of them')
+    await end()
+    await hears(1, 'once one has ended')
+    await endToo()
+    await hears(0, 'once both have ended')
+    await last.end()
+  }),
+
   contractCase('odd and long messages stay what they are', async (bus, other) => {
     const listener = listen(other)
     await listener.subscribed

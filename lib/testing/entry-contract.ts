@@ -29,7 +29,10 @@ export function entryContract<T> (entries: Entries<T>): ReadonlyArray<ContractCa
     }),
 
     entryCase('put with a revision that is not there changes nothing', async (entry, other) => {
-      assertLost(await entry.put('value', 'no such revision'), 'when there is nothing with that revision')
+      for (const wrong of ['', 'no such revision']) {
+        assertLost(await entry.put('value', wrong), `for ${show(wrong)} where there is nothing`)
+        assertDeleted(await other.delete(wrong), false, `for ${show(wrong)} where there is nothing`)
+      }
       await assertMissing(entry, 'after a put that lost')
       const first = await create(entry, 'first')
       const second = await replace(entry, 'second', first)
@@ -116,5 +119,5 @@ export function entryContract<T> (entries: Entries<T>): ReadonlyArray<ContractCa
 
 /** What reads like the revision to somebody who takes it for a number or a pattern. */
 function wrongOnes (revision: Revision): readonly Revision[] {
-  return ['no such revision', `${revision}x`, `${revision} `, `0${revision}`, '%']
+  return ['', 'no such revision', `${revision}x`, `${revision} `, `0${revision}`, '%']
 }

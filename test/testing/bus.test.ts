@@ -60,6 +60,27 @@ const table: BrokenByCase<Bus> = {
       return { subscribe: async listener => { const late = ended; const end = await good.subscribe(message => { if (!late) listener(message) }); return async () => { ended = true; await end() } } }
     })
   },
+  'one listener can be subscribed twice, and each subscription ends by itself': {
+    'heard once': bus(good => {
+      const listeners = new Set<(message: string) => void>()
+      return {
+        async subscribe (listener) {
+          const known = listeners.has(listener)
+          listeners.add(listener)
+          return known ? async () => {} : await good.subscribe(listener)
+        }
+      }
+    }),
+    'the end of one ends both': bus(good => {
+      const ends: Array<readonly [listener: unknown, end: () => Promise<void>]> = []
+      return {
+        async subscribe (listener) {
+          ends.push([listener, await good.subscribe(listener)])
+          return async () => { for (const [one, end] of ends) if (one === listener) await end() }
+        }
+      }
+    })
+  },
   'odd and long messages stay what they are': {
     'cut at 256': sent(message => message.slice(0, 256)),
     'cut at 1,023': sent(message => message.slice(0, 1023)),

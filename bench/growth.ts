@@ -4,7 +4,8 @@
  *   npm run bench:growth -- --stores memory,sqlite,redis,postgres --size 1000000
  */
 import { parseArgs } from 'node:util'
-import { awaitRemoval, measureSweeps, sweepers } from './growth/expiry.js'
+import { awaitRemoval, measureSweeps } from './growth/expiry.js'
+import { holdSweeperOf } from './growth/held-sweeper.js'
 import { openMemory } from './growth/memory.js'
 import { measureOperations, median, type Times } from './growth/operations.js'
 import { watchPauses, type Pauses } from './growth/pauses.js'
@@ -18,7 +19,8 @@ import type { Storage } from './growth/storage.js'
 const SMALL = 1000
 /**
  * Trees get a level or two deeper from a thousand to a million, and neither the processor's caches nor those of a database hold
- * all any more: that is a factor of 2 to 4. What grows with the number of records is slower by far more than 5, even in the short form.
+ * all any more: that is a factor of 2 or so; up to 4 on a busy machine. What grows with the number of records is slower by far
+ * more than 5, even in the short form.
  */
 const LARGEST_RATIO = 5
 /** Below this many microseconds more, it is the caches of the processor alone: a memory access costs a tenth of one. */
@@ -112,7 +114,7 @@ async function measureStore (name: string, open: () => Promise<Storage>): Promis
   for (const signal of SIGNALS) process.once(signal, interrupted)
   try {
     const filled = [{ storage: small, size: SMALL }, { storage: large, size }]
-    const held = name === 'redis' ? [] : await Promise.all(filled.map(async one => ({ ...one, sweeper: await sweepers.hold(one.storage) })))
+    const held = name === 'redis' ? [] : await Promise.all(filled.map(async one => ({ ...one, sweeper: await holdSweeperOf(one.storage) })))
     if (name === 'postgres') await measureReuse(large, () => held[1]!.sweeper.sweep())
     await fill(small, SMALL)
     await fillAndTell(name, large)

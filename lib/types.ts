@@ -133,13 +133,16 @@ export interface StateStore {
   /**
    * Writes in one atomic step.
    * @param expected the revision that must be there; `null` when there must be none
-   * @param ttlMs lifetime from now on; omitted: the record keeps its expiry
+   * @param ttlMs lifetime from now on; omitted: the record keeps its expiry, and a new one never expires
    * @returns the new revision, or `null` when the race is lost
    */
   put (key: string, value: string, expected: Revision | null, ttlMs?: number): Promise<Revision | null>
   /** Deletes in one atomic step. @returns `false` when the revision was not there */
   delete (key: string, expected: Revision): Promise<boolean>
-  /** Counts one event in a fixed window that starts with its first event. */
+  /**
+   * Counts one event in a fixed window that starts with its first event.
+   * @returns the events in the window, this one included, and the milliseconds until it ends
+   */
   count (key: string, windowMs: number): Promise<{ readonly count: number, readonly resetMs: number }>
 }
 
@@ -281,7 +284,9 @@ export interface McpConnect {
   /**
    * Seals every grant in the vault with the newest of `keys`, while calls go on. Once every process has the new key first, and
    * a dry run finds nothing left to do and nothing unreadable, older keys can be taken out.
-   * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the vault fails; call it again, and it goes on
+   * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the vault fails: call it again, and it goes on
+   * @throws FST_MCP_CONNECT_ADAPTER_INVALID when the vault returns something else than it must
+   * @throws FST_MCP_CONNECT_STORE_CONTENTION when others change one grant again and again
    */
   reseal (options?: ResealOptions): Promise<ResealReport>
 }

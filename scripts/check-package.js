@@ -108,7 +108,7 @@ try {
 
   await step('applications with the oldest peers', async () => {
     const { peerDependencies } = JSON.parse(await readFile(join(root, 'package.json')))
-    const oldest = Object.entries(peerDependencies).map(([name, range]) => `${name}@${range.replace('^', '')}`)
+    const oldest = Object.entries(peerDependencies).map(([name, range]) => `${name}@${range.split(' ')[0].replace('^', '')}`)
     await install(...oldest)
     // Declarations of old SDKs import what they do not depend on.
     await Promise.all([compile('tsconfig.json', '--skipLibCheck'), compile('tsconfig.commonjs.json', '--skipLibCheck')])

@@ -1,8 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { holdSweeper, type HeldSweeper } from './held-sweeper.js'
+import type { HeldSweeper } from './held-sweeper.js'
 import { median, type Filled, type Times } from './operations.js'
-import { HOUR_MS } from './records.js'
-import type { Storage } from './storage.js'
 
 export interface Expiry {
   /** Microseconds for each record that was removed. */
@@ -14,11 +12,6 @@ export interface Expiry {
 const ROUNDS = 3
 const DEADLINE_MS = 300_000
 const CONTENT = 0.15
-
-/** Redis removes what has expired by itself. */
-export const sweepers = {
-  hold: ({ store: { state } }: Storage): Promise<HeldSweeper> => holdSweeper(() => state.put('first write', '', null, HOUR_MS))
-}
 
 /** A tenth of the records expires, and is removed in slices. */
 export async function measureSweeps (filled: ReadonlyArray<Filled & { readonly sweeper: HeldSweeper }>): Promise<Expiry[]> {

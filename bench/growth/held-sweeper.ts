@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import { BREATH_MS, INTERVAL_MS } from '../../lib/stores/sweeper.js'
+import { HOUR_MS } from './records.js'
+import type { Storage } from './storage.js'
 
-/** The delays of lib/stores/sweeper.ts. */
-const DELAYS_MS = [30_000, 50]
 const FOREVER_MS = 2 ** 31 - 1
 
 export interface HeldSweeper {
@@ -9,18 +10,15 @@ export interface HeldSweeper {
   sweep (): Promise<number[]>
 }
 
-/**
- * Takes the timers away from the sweeper of a store, so that it works when it is told to.
- * @param start makes the first write to the store
- */
-export async function holdSweeper (start: () => Promise<unknown>): Promise<HeldSweeper> {
+/** Takes the timers away from the sweeper of a store that nobody has written to yet, so that it works when it is told to. */
+export async function holdSweeperOf ({ store: { state } }: Storage): Promise<HeldSweeper> {
   const { setTimeout } = globalThis
   let held: { readonly run: () => void, readonly ms: number } | undefined
   let scheduled = (): void => {}
 
   function hold (): void {
     globalThis.setTimeout = ((run: () => void, ms: number) => {
-      if (!DELAYS_MS.includes(ms)) return setTimeout(run, ms)
+      if (ms !== INTERVAL_MS && ms !== BREATH_MS) return setTimeout(run, ms)
       held = { run, ms }
       scheduled()
       return setTimeout(() => {}, FOREVER_MS)
@@ -31,24 +29,24 @@ export async function holdSweeper (start: () => Promise<unknown>): Promise<HeldS
   }
 
   hold()
-  const started = start()
+  const written = state.put('first write', '', null, HOUR_MS)
   letGo()
-  await started
+  await written
+  if (held === undefined) throw new Error('no sweeper was held')
 
   return {
     async sweep () {
       const slices: number[] = []
-      if (held === undefined) return slices
       hold()
       try {
         do {
           const next = new Promise<void>(resolve => { scheduled = resolve })
           const begun = performance.now()
-          held.run()
+          held!.run()
           await next
           slices.push(performance.now() - begun)
           await setImmediate()
-        } while (held.ms !== DELAYS_MS[0])
+        } while (held!.ms !== INTERVAL_MS)
       } finally {
         letGo()
       }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import { html } from 'ghtml'
 import { exportJWK, generateKeyPair } from 'jose'
 import type { AccessToken, ClientMetadata } from 'oidc-provider'
 import { InvalidTarget } from 'oidc-provider/lib/helpers/errors.js'
 import { Provider } from 'oidc-provider/lib/provider.js'
-import { AuthorizationServerRecords } from './authorization-server-records.js'
+import { createAuthorizationServerRecords, type AuthorizationServerRecords } from './authorization-server-records.js'
 import { inMemory, openDatabase } from './database.js'
 import { interactionPages } from './interactions.js'
 import { page, pageHeaders, type Site } from './page.js'
@@ -53,12 +53,36 @@ export interface AuthorizationServer {
  * after its site.
  */
 export async function startAuthorizationServer (options: AuthorizationServerOptions): Promise<AuthorizationServer> {
+  const database = openDatabase(options.database ?? inMemory)
+  const server = createServer()
+  const close = async () => {
+    if (server.listening) {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    }
+    database.close()
+  }
+  try {
+    const records = createAuthorizationServerRecords(database, options.site.name)
+    const issuer = `http://${loopback}:${await listenOnLoopback(server, options.port ?? 0)}`
+    return await setUp({ server, issuer, records, close }, options)
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+interface Parts {
+  readonly server: Server
+  readonly issuer: string
+  readonly records: AuthorizationServerRecords
+  readonly close: AuthorizationServer['close']
+}
+
+async function setUp ({ server, issuer, records, close }: Parts, options: AuthorizationServerOptions): Promise<AuthorizationServer> {
   const { site, people, clients = [], scopes, resources = [], accessTokenTtlSeconds = 300 } = options
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const server = createServer()
-  const issuer = `http://${loopback}:${await listenOnLoopback(server, options.port ?? 0)}`
-  const database = await openDatabase(options.database ?? inMemory)
-  const records = new AuthorizationServerRecords(database, site.name)
   const cookie = site.name.toLowerCase().replaceAll(/[^a-z]/g, '')
   const day = 24 * 60 * 60
 
@@ -136,12 +160,6 @@ export async function startAuthorizationServer (options: AuthorizationServerOpti
     registerClient,
     findAccessToken: async token => await provider.AccessToken.find(token),
     forgetAccessTokens: () => records.forget('AccessToken'),
-    async close () {
-      if (!server.listening) return
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-      database.close()
-    }
+    close
   }
 }

@@ -7,8 +7,8 @@ export interface Settings {
   close (): void
 }
 
-export async function openSettings (path: string): Promise<Settings> {
-  const database = await openDatabase(path)
+export function openSettings (path: string): Settings {
+  const database = openDatabase(path)
   database.exec('CREATE TABLE IF NOT EXISTS demo_settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT')
   return {
     read<T> (name: string) {

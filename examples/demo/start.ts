@@ -47,11 +47,19 @@ export async function startDemo (options: DemoOptions = {}): Promise<Demo> {
   const { database = inMemory, acmeAccessTokenTtlSeconds = 24 * 60 * 60 } = options
   const closers: Array<() => unknown> = []
   const close = async () => {
-    for (const closer of closers.splice(0).reverse()) await closer()
+    const errors: unknown[] = []
+    for (const closer of closers.splice(0).reverse()) {
+      try {
+        await closer()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
   }
   let ports: Ports | undefined
   try {
-    const settings = await openSettings(database)
+    const settings = openSettings(database)
     closers.push(settings.close)
     ports = settings.read<Ports>('ports')
 
@@ -92,7 +100,7 @@ export async function startDemo (options: DemoOptions = {}): Promise<Demo> {
     const encryptionKey = settings.read<string>('encryptionKey') ?? randomBytes(32).toString('base64')
     settings.write('encryptionKey', encryptionKey)
 
-    const connections = await openDatabase(database)
+    const connections = openDatabase(database)
     closers.push(() => connections.close())
     const app = await buildApp({ baseUrl, authorizationServer, acme, database: connections, encryptionKey, connect: options.connect })
     closers.push(async () => { await app.close() })
@@ -107,7 +115,7 @@ export async function startDemo (options: DemoOptions = {}): Promise<Demo> {
     } satisfies Ports)
     return { baseUrl, mcpUrl, database, app, authorizationServer, acme, client, close }
   } catch (error) {
-    await close()
+    await close().catch(() => {})
     if (ports != null && isPortTaken(error) && error.port !== options.port) {
       throw new Error(`port ${error.port}, where an earlier run was, is taken, perhaps by another demo. ` +
         'End what listens there, or begin anew: npm run demo -- --fresh')

@@ -4,24 +4,29 @@ import { LOST, untilWon } from '../compare-and-set.js'
 import { AdapterInvalidError, SealBrokenError } from '../errors.js'
 import type { ResealOptions, ResealReport, TokenVault } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
+import { withTimeout } from '../with-timeout.js'
 import { grantContext } from './grant-context.js'
 
 export interface Resealing {
   /** Seals an entry that was met with the newest key, in the background. Never fails. */
   lazily (owner: string, name: string): void
   all (options?: ResealOptions): Promise<ResealReport>
-  /** Ends once what goes on in the background has ended. */
+  /** Ends once what goes on in the background has ended, which has a second for that. Never fails. */
   close (): Promise<void>
 }
 
 /** So many entries are in work at once: the vault serves calls of users too. */
 const PAGE = 20
+/** A vault that cannot be written to is left alone for so long. */
+const PAUSE_MS = 60_000
+const CLOSE_TIMEOUT_MS = 1000
 
 type Outcome = { readonly kind: 'current' | 'resealed' | 'gone' } | { readonly kind: 'unreadable', readonly keyId: string }
 
 /** Seals what older keys have sealed with the newest one, by compare-and-set: whoever writes meanwhile wins. */
 export function createResealing ({ vault, sealer, log }: { vault: TokenVault, sealer: Sealer, log: FastifyBaseLogger }): Resealing {
   const underWay = new Map<string, Promise<void>>()
+  let pausedUntil = 0
 
   async function reseal (owner: string, name: string, dryRun = false): Promise<Outcome> {
     return await untilWon<Outcome>(async () => {
@@ -41,9 +46,10 @@ export function createResealing ({ vault, sealer, log }: { vault: TokenVault, se
   return {
     lazily (owner, name) {
       const place = owner + name
-      if (underWay.has(place)) return
+      if (underWay.has(place) || Date.now() < pausedUntil) return
       const work = reseal(owner, name).then(() => {}, error => {
-        log.warn({ err: error }, 'mcp-connect: a grant could not be sealed with the newest key; it will be tried again')
+        pausedUntil = Date.now() + PAUSE_MS
+        log.warn({ err: error }, 'mcp-connect: a grant could not be sealed with the newest key; it will be tried again in a minute or later')
       })
       underWay.set(place, work.finally(() => underWay.delete(place)))
     },
@@ -63,7 +69,7 @@ export function createResealing ({ vault, sealer, log }: { vault: TokenVault, se
     },
 
     async close () {
-      await Promise.all(underWay.values())
+      await withTimeout(Promise.all(underWay.values()), CLOSE_TIMEOUT_MS).catch(() => {})     // cut off, it has changed nothing
     }
   }
 }

@@ -99,7 +99,7 @@ function isHeldByOther ({ heldBy }: Elicitation, holder: string | null): boolean
 export interface ElicitationServices extends RecordServices {
   readonly declines: Declines
   /** Is told of a holder who has neither ended nor released what it held, as when its process was killed. */
-  readonly onAbandoned?: (elicitation: Elicitation, holder: string) => void
+  readonly onAbandoned: (elicitation: Elicitation, holder: string) => void
 }
 
 export function createElicitations (services: ElicitationServices, ttlMs: number): Elicitations {
@@ -154,7 +154,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
       if (record?.status !== 'pending') return 'over'
       if (isHeldByOther(record, holder)) return 'held'
       if (await records.put(hash, step(record), revision, rowTtlMs) === null) return LOST
-      if (record.heldBy !== undefined && record.heldBy.holder !== holder) onAbandoned?.(record, record.heldBy.holder)
+      if (record.heldBy !== undefined && record.heldBy.holder !== holder) onAbandoned(record, record.heldBy.holder)
       return 'won'
     })
   }

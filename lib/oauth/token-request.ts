@@ -19,11 +19,9 @@ export interface CodeExchange {
   readonly scopes: readonly string[]
 }
 
-const refusals = new WeakSet<object>()
-
 /** Whether an exchange has failed because the server said that it gives nothing. */
 export function wasRefused (error: unknown): boolean {
-  return refusals.has(Object(error))
+  return (error as { refused?: unknown } | null)?.refused === true
 }
 
 /**
@@ -49,9 +47,7 @@ export async function exchangeCode (configuration: Configuration, provider: Prov
     }
   } catch (error) {
     if (error instanceof ExchangeFailedError) throw error
-    const failed = new ExchangeFailedError(describeProvider(provider), failureReason(error))
-    if (isRefusal(error)) refusals.add(failed)
-    throw failed
+    throw Object.assign(new ExchangeFailedError(describeProvider(provider), failureReason(error)), { refused: isRefusal(error) })
   }
 }
 

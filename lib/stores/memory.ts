@@ -1,6 +1,6 @@
-import { EventEmitter } from 'node:events'
 import type { Store, Stored } from '../types.js'
 import { markForgetful } from './forgetful.js'
+import { createListeners } from './listeners.js'
 import { afterCursor, pageOf, type Position } from './page.js'
 import { createShards, shardOf } from './shards.js'
 import { createSweeper } from './sweeper.js'
@@ -19,7 +19,7 @@ export function memoryStore (): Store {
   const owners = createShards<Map<string, Stored>>()
   const records = createShards<Stored & Expiring>()
   const windows = createShards<{ count: number } & Expiring>()
-  const messages = new EventEmitter().setMaxListeners(0)
+  const listeners = createListeners()
   let revisions = 0
   let swept = 0
   const nextRevision = (): string => String(++revisions)
@@ -113,17 +113,17 @@ export function memoryStore (): Store {
 
     bus: {
       async publish (message) {
-        messages.emit('message', message)
+        listeners.tell(message)
       },
       async subscribe (listener) {
-        messages.on('message', listener)
-        return async () => { messages.off('message', listener) }
+        const end = listeners.add(listener)
+        return async () => end()
       }
     },
 
     async close () {
-      await sweeper.close()
-      messages.removeAllListeners()
+      sweeper.close()
+      listeners.clear()
     }
   }
   for (const part of [store.vault, store.state, store.bus]) markForgetful(part)

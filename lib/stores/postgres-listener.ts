@@ -1,5 +1,5 @@
-import { EventEmitter } from 'node:events'
 import type { Bus } from '../types.js'
+import { createListeners } from './listeners.js'
 import type { PostgresPool } from './postgres-schema.js'
 
 const CHANNEL = "SELECT 'mcp_connect_' || md5(current_schema()) AS channel"
@@ -7,67 +7,70 @@ const NOTIFY = "SELECT pg_notify('mcp_connect_' || md5(current_schema()), $1)"
 const FIRST_DELAY_MS = 100
 const LONGEST_DELAY_MS = 10_000
 
-interface Connection {
-  close (): void
-}
+type Close = () => void
 
 export interface PostgresListener {
   readonly bus: Bus
-  close (): void
+  readonly close: Close
 }
 
 /** `LISTEN` and `NOTIFY`, on a channel for each schema. A connection that is lost is made again; what is published meanwhile is not heard. */
 export function createPostgresListener (pool: PostgresPool): PostgresListener {
-  const messages = new EventEmitter().setMaxListeners(0)
-  const isHeard = (): boolean => messages.listenerCount('message') > 0
-  let connection: Promise<Connection> | undefined
+  const listeners = createListeners()
+  let current: Promise<Close> | undefined
   let retry: NodeJS.Timeout | undefined
 
-  async function listen (): Promise<Connection> {
+  /** @param onLost is called once when the connection is lost after it has listened */
+  async function listen (onLost: () => void): Promise<Close> {
     const client = await pool.connect()
-    let open = true
+    let [open, listening] = [true, false]
     const close = (): void => {
       if (open) client.release(true)
       open = false
     }
-    client.on('notification', ({ payload = '' }) => { messages.emit('message', payload) })
+    client.on('notification', ({ payload = '' }) => listeners.tell(payload))
     client.on('error', () => {
       if (!open) return
       close()
-      connection = undefined
-      reconnect(FIRST_DELAY_MS)
+      if (listening) onLost()
     })
     try {
       const { rows: [{ channel }] } = await client.query(CHANNEL)
       await client.query(`LISTEN ${channel}`)
-      return { close }
+      listening = true
+      return close
     } catch (error) {
       close()
       throw error
     }
   }
 
-  function reconnect (delayMs: number): void {
-    if (!isHeard()) return
-    retry = setTimeout(() => {
-      start().catch(() => reconnect(Math.min(2 * delayMs, LONGEST_DELAY_MS)))
-    }, delayMs).unref()
-  }
-
-  async function start (): Promise<Connection> {
-    connection ??= listen()
+  async function start (): Promise<void> {
+    clearTimeout(retry)
+    const own = current ??= listen(() => {
+      if (current !== own) return
+      current = undefined
+      startLater(FIRST_DELAY_MS)
+    })
     try {
-      return await connection
+      await own
     } catch (error) {
-      connection = undefined
+      if (current === own) current = undefined
       throw error
     }
   }
 
+  function startLater (delayMs: number): void {
+    clearTimeout(retry)
+    retry = setTimeout(() => {
+      if (listeners.size > 0) start().catch(() => startLater(Math.min(2 * delayMs, LONGEST_DELAY_MS)))
+    }, delayMs).unref()
+  }
+
   function stop (): void {
     clearTimeout(retry)
-    connection?.then(({ close }) => close(), () => {})
-    connection = undefined
+    current?.then(close => close(), () => {})
+    current = undefined
   }
 
   return {
@@ -76,21 +79,22 @@ export function createPostgresListener (pool: PostgresPool): PostgresListener {
         await pool.query(NOTIFY, [message])
       },
       async subscribe (listener) {
-        messages.on('message', listener)
+        const end = listeners.add(listener)
         try {
           await start()
         } catch (error) {
-          messages.off('message', listener)
+          end()
+          startLater(FIRST_DELAY_MS)     // for others, if there are any
           throw error
         }
         return async () => {
-          messages.off('message', listener)
-          if (!isHeard()) stop()
+          end()
+          if (listeners.size === 0) stop()
         }
       }
     },
     close () {
-      messages.removeAllListeners()
+      listeners.clear()
       stop()
     }
   }

@@ -15,17 +15,20 @@ export interface PostgresClient {
   query (text: string, values?: any[]): Promise<PostgresResult>
   on (event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown
   on (event: 'error', listener: (error: Error) => void): unknown
+  off (event: 'error', listener: (error: Error) => void): unknown
   /** @param destroy closes the connection instead of giving it back */
   release (destroy?: boolean): void
 }
 
 /**
  * The versions of the schema: the statements at index 0 make version 1 of an empty schema, each further one makes the next
- * version of the one before. Those that have been published never change. The tables lie in the first schema of `search_path`.
+ * version of the one before, and they write down which it is. Those that have been published never change. The tables lie in the first schema of `search_path`.
  *
  * Keys are compared byte by byte (collation "C"). What expires soon is vacuumed often, and pages keep room for updates in place.
  */
 export const postgresMigrations: readonly string[] = [`
+  CREATE TABLE mcp_connect_schema (version int NOT NULL);
+  INSERT INTO mcp_connect_schema VALUES (1);
   CREATE TABLE mcp_connect_vault (
     owner text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, value text NOT NULL, revision text NOT NULL, PRIMARY KEY (owner, name)
   );
@@ -49,26 +52,30 @@ const VERSION = 'SELECT coalesce(max(version), 0)::int AS version FROM mcp_conne
  */
 export async function migratePostgres (pool: PostgresPool): Promise<void> {
   const client = await pool.connect()
+  const ignore = (): void => {}     // what is lost with the connection rejects, too
+  client.on('error', ignore)
   let done = false
   try {
     await client.query('BEGIN')
     await client.query(LOCK)
-    await client.query('CREATE TABLE IF NOT EXISTS mcp_connect_schema (version int NOT NULL)')
-    const { rows: [{ version }] } = await client.query(VERSION)
+    const version = await readVersion(client)
     if (version > postgresMigrations.length) throw new SchemaNewerError('PostgreSQL', String(version))
     for (const statements of postgresMigrations.slice(version)) await client.query(statements)
-    await client.query('DELETE FROM mcp_connect_schema')
-    await client.query('INSERT INTO mcp_connect_schema VALUES ($1)', [postgresMigrations.length])
     await client.query('COMMIT')
     done = true
   } finally {
+    client.off('error', ignore)
     client.release(!done)     // a connection that is closed rolls back
   }
 }
 
 /** @throws FST_MCP_CONNECT_SCHEMA_MISSING when the tables are not there, or are of an older version */
 export async function assertPostgresSchema (pool: PostgresPool): Promise<void> {
-  const { rows: [{ table }] } = await pool.query("SELECT to_regclass('mcp_connect_schema')::text AS table")
-  const version: number = table === null ? 0 : (await pool.query(VERSION)).rows[0].version
-  if (version < postgresMigrations.length) throw new SchemaMissingError('PostgreSQL', 'await migratePostgres(pool)')
+  if (await readVersion(pool) < postgresMigrations.length) throw new SchemaMissingError('PostgreSQL', 'await migratePostgres(pool)')
+}
+
+/** 0 when there is none: not in the first schema of `search_path`, whatever further ones have. */
+async function readVersion (client: Pick<PostgresPool, 'query'>): Promise<number> {
+  const { rows: [{ found }] } = await client.query("SELECT to_regclass(format('%I.mcp_connect_schema', current_schema())) IS NOT NULL AS found")
+  return found ? (await client.query(VERSION)).rows[0].version : 0
 }

@@ -80,7 +80,7 @@ export function postgresStore (pool: PostgresPool): Store {
 
     state: {
       get: key => find(STATE_GET, [key]),
-      async put (key, value, expected, ttlMs = undefined) {
+      async put (key, value, expected, ttlMs) {
         sweeper.start()
         const revision = randomUUID()
         const written = expected === null
@@ -99,7 +99,7 @@ export function postgresStore (pool: PostgresPool): Store {
 
     async close () {
       listener.close()
-      await sweeper.close()
+      sweeper.close()
     }
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { EventEmitter } from 'node:events'
 import type { Store, Stored } from '../types.js'
+import { createListeners } from './listeners.js'
 import { afterCursor, pageOf, type Position } from './page.js'
 
 /** What is needed of a client; those of `ioredis` have it, for one server, Sentinel and Cluster. */
@@ -67,7 +67,7 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
   const listKey = (list: string): string => `${prefix}{vault-${list}}`
   const entryKey = (owner: string, name: string): string => `${listKey(listOf(owner))}:${owner}.${name}`
   let subscription: { readonly subscriber: RedisSubscriber, readonly ready: Promise<unknown> } | undefined
-  const messages = new EventEmitter().setMaxListeners(0)
+  const listeners = createListeners()
 
   async function find (key: string): Promise<Stored | null> {
     const text = await client.get(key)
@@ -81,12 +81,12 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
   function subscribe (): { readonly subscriber: RedisSubscriber, readonly ready: Promise<unknown> } {
     const subscriber = client.duplicate()
     subscriber.on('error', () => {})     // it connects again by itself, and subscribes again; the given client tells its owner
-    subscriber.on('message', (_channel, message) => { messages.emit('message', message) })
+    subscriber.on('message', (_channel, message) => listeners.tell(message))
     return { subscriber, ready: subscriber.subscribe(channel) }
   }
 
   function unsubscribe (): void {
-    if (messages.listenerCount('message') > 0) return
+    if (listeners.size > 0) return
     subscription?.subscriber.disconnect()
     subscription = undefined
   }
@@ -134,9 +134,9 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
         await client.publish(channel, message)
       },
       async subscribe (listener) {
-        messages.on('message', listener)
+        const remove = listeners.add(listener)
         const end = async (): Promise<void> => {
-          messages.off('message', listener)
+          remove()
           unsubscribe()
         }
         try {
@@ -151,7 +151,7 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
     },
 
     async close () {
-      messages.removeAllListeners()
+      listeners.clear()
       unsubscribe()
     }
   }

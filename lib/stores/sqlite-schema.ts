@@ -14,9 +14,11 @@ export interface SqliteStatement {
 
 /**
  * The versions of the schema: the statements at index 0 make version 1 of an empty database, each further one makes the next
- * version of the one before. Those that have been published never change.
+ * version of the one before, and they write down which it is. Those that have been published never change.
  */
 export const sqliteMigrations: readonly string[] = [`
+  CREATE TABLE mcp_connect_schema (version INTEGER NOT NULL) STRICT;
+  INSERT INTO mcp_connect_schema VALUES (1);
   CREATE TABLE mcp_connect_vault (
     owner TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, revision TEXT NOT NULL, PRIMARY KEY (owner, name)
   ) STRICT;
@@ -41,18 +43,26 @@ export const sqliteMigrations: readonly string[] = [`
  */
 export function migrateSqlite (db: SqliteDatabase): void {
   prepareConnection(db)
-  db.exec('PRAGMA journal_mode = WAL')
+  writeAhead(db)
   db.exec('BEGIN IMMEDIATE')
   try {
-    db.exec('CREATE TABLE IF NOT EXISTS mcp_connect_schema (version INTEGER NOT NULL) STRICT')
     const version = readVersion(db)
     if (version > sqliteMigrations.length) throw new SchemaNewerError('SQLite', String(version))
     for (const statements of sqliteMigrations.slice(version)) db.exec(statements)
-    db.exec(`DELETE FROM mcp_connect_schema; INSERT INTO mcp_connect_schema VALUES (${sqliteMigrations.length})`)
     db.exec('COMMIT')
   } catch (error) {
-    db.exec('ROLLBACK')
+    try { db.exec('ROLLBACK') } catch { /* SQLite has rolled back by itself, as it does on a full disk */ }
     throw error
+  }
+}
+
+/** Of several that begin with a new file at once, SQLite lets all but one fail without waiting; those wait here and try again. */
+function writeAhead (db: SqliteDatabase): void {
+  try {
+    db.exec('PRAGMA journal_mode = WAL')
+  } catch {
+    db.exec('BEGIN IMMEDIATE; COMMIT')
+    db.exec('PRAGMA journal_mode = WAL')
   }
 }
 
@@ -68,10 +78,11 @@ export function prepareConnection (db: SqliteDatabase): void {
 
 /** @throws FST_MCP_CONNECT_SCHEMA_MISSING when the tables are not there, or are of an older version */
 export function assertSqliteSchema (db: SqliteDatabase): void {
-  const tables = db.prepare("SELECT name FROM sqlite_master WHERE name = 'mcp_connect_schema'").get()
-  if (tables === undefined || readVersion(db) < sqliteMigrations.length) throw new SchemaMissingError('SQLite', 'migrateSqlite(db)')
+  if (readVersion(db) < sqliteMigrations.length) throw new SchemaMissingError('SQLite', 'migrateSqlite(db)')
 }
 
+/** 0 when there is none. */
 function readVersion (db: SqliteDatabase): number {
+  if (db.prepare("SELECT name FROM sqlite_master WHERE name = 'mcp_connect_schema'").get() === undefined) return 0
   return (db.prepare('SELECT coalesce(max(version), 0) AS version FROM mcp_connect_schema').get() as { version: number }).version
 }

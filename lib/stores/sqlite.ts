@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { EventEmitter } from 'node:events'
 import type { Store, Stored } from '../types.js'
+import { createListeners } from './listeners.js'
 import { afterCursor, pageOf, type Position } from './page.js'
 import { assertSqliteSchema, prepareConnection, type SqliteDatabase, type SqliteStatement } from './sqlite-schema.js'
 import { createSweeper } from './sweeper.js'
@@ -38,13 +38,13 @@ const POLL_INTERVAL_MS = 200
 const MESSAGE_TTL_MS = 60_000
 
 /**
- * Keeps everything in an SQLite file, which processes of one machine can share; `migrateSqlite(db)` makes its tables. Give it
+ * Keeps everything in a file of SQLite 3.42 or newer, which processes of one machine can share; `migrateSqlite(db)` makes its tables. Give it
  * a connection of its own, which stays yours to close.
  * @param db of `node:sqlite`, `better-sqlite3` or `libsql`
  */
 export function sqliteStore (db: SqliteDatabase): Store {
   const statements = new Map<string, SqliteStatement>()
-  const messages = new EventEmitter().setMaxListeners(0)
+  const listeners = createListeners()
   let poller: NodeJS.Timeout | undefined
   let heard = 0
 
@@ -66,13 +66,12 @@ export function sqliteStore (db: SqliteDatabase): Store {
     return row === undefined ? null : { value: row.value, revision: row.revision }
   }
 
-  const isHeard = (): boolean => messages.listenerCount('message') > 0
-
   /** Hands out what other processes have published, and this one. */
   function poll (): void {
     for (const { id, message } of statement(NEXT).all(heard) as Array<{ id: number, message: string }>) {
+      if (id <= heard) continue     // a listener that published has had it handed out meanwhile
       heard = id
-      messages.emit('message', message)
+      listeners.tell(message)
     }
   }
 
@@ -132,25 +131,25 @@ export function sqliteStore (db: SqliteDatabase): Store {
       async publish (message) {
         sweeper.start()
         changes(PUBLISH, message, MESSAGE_TTL_MS)
-        if (isHeard()) poll()
+        if (listeners.size > 0) poll()
       },
       async subscribe (listener) {
-        if (!isHeard()) {
+        if (listeners.size === 0) {
           heard = (get(LATEST) as { id: number }).id
           poller = setInterval(() => { try { poll() } catch { /* the next poll tries again */ } }, POLL_INTERVAL_MS).unref()
         }
-        messages.on('message', listener)
+        const end = listeners.add(listener)
         return async () => {
-          messages.off('message', listener)
-          if (!isHeard()) clearInterval(poller)
+          end()
+          if (listeners.size === 0) clearInterval(poller)
         }
       }
     },
 
     async close () {
-      messages.removeAllListeners()
+      listeners.clear()
       clearInterval(poller)
-      await sweeper.close()
+      sweeper.close()
     }
   }
 }

@@ -1,12 +1,11 @@
 export interface Sweeper {
   /** Begins, at the first write: a store that is not used has no timer. */
   start (): void
-  /** Ends once a sweep that is under way has ended. */
-  close (): Promise<void>
+  close (): void
 }
 
-const INTERVAL_MS = 30_000
-const BREATH_MS = 50
+export const INTERVAL_MS = 30_000
+export const BREATH_MS = 50
 
 /**
  * Removes what has expired, a slice at a time, so that neither the event loop nor the database is held up. It keeps no
@@ -15,7 +14,6 @@ const BREATH_MS = 50
  */
 export function createSweeper (sweep: () => Promise<boolean>): Sweeper {
   let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
   let closed = false
 
   function schedule (ms: number): void {
@@ -24,17 +22,16 @@ export function createSweeper (sweep: () => Promise<boolean>): Sweeper {
 
   function run (): void {
     // What fails now is tried again later; a store that is down says so by all its other calls.
-    running = sweep().catch(() => false).then(more => schedule(more ? BREATH_MS : INTERVAL_MS))
+    sweep().catch(() => false).then(more => schedule(more ? BREATH_MS : INTERVAL_MS))
   }
 
   return {
     start () {
       if (timer === undefined) schedule(INTERVAL_MS)
     },
-    async close () {
+    close () {
       closed = true
       clearTimeout(timer)
-      await running
     }
   }
 }

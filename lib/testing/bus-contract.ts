@@ -67,6 +67,27 @@ export const busContract: ReadonlyArray<ContractCase<Bus>> = [
     await last.end()
   }),
 
+  contractCase('a listener can publish, and every message is still heard once', async (bus, other) => {
+    const [questions, replies] = [Array.from({ length: 5 }, randomHash), Array.from({ length: 5 }, randomHash)]
+    const replying: Array<Promise<void>> = []
+    const end = await other.subscribe(message => {
+      if (questions.includes(message)) replying.push(other.publish(replies[questions.indexOf(message)]!))
+    })
+    const listeners = [listen(bus), listen(other)]
+    await Promise.all(listeners.map(({ subscribed }) => subscribed))
+    for (const message of questions) await bus.publish(message)
+    for (const listener of listeners) for (const message of [...questions, ...replies]) await listener.heard(message)
+    await Promise.all(replying)
+    const mark = randomHash()
+    await bus.publish(mark)
+    for (const listener of listeners) {
+      await listener.heard(mark)
+      const times = [...questions, ...replies].map(message => listener.messages.filter(heard => heard === message).length)
+      assert.ok(times.every(count => count === 1), `each message must be heard once, also when a listener publishes; they were heard ${times.join(', ')} times`)
+    }
+    await Promise.all([end, ...listeners.map(({ end }) => end)].map(async end => await end()))
+  }),
+
   contractCase('odd and long messages stay what they are', async (bus, other) => {
     const listener = listen(other)
     await listener.subscribed

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
-/** One promise of an interface, that can be tried on an adapter. It needs no test runner, and no empty storage. */
+/** One promise of an interface, that can be tried on an adapter. It needs no test runner and no empty storage; it leaves some entries. */
 export interface ContractCase<T> {
   readonly name: string
   /**

@@ -46,3 +46,7 @@ export function assertLost (result: Revision | null, when: string): void {
 export function assertDeleted (result: boolean, expected: boolean, when: string): void {
   assert.equal(result, expected, `delete must return ${expected} ${when}, and returned ${show(result)}`)
 }
+
+export function assertOneWinner (all: readonly unknown[], winners: readonly unknown[]): void {
+  assert.equal(winners.length, 1, `of ${all.length} at once one must win, and ${winners.length} have`)
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Revision } from '../types.js'
 import { atOnce, contractCase, show, type ContractCase } from './contract.js'
-import { assertDeleted, assertHolds, create, type Entries, type Entry } from './entry.js'
+import { assertDeleted, assertHolds, assertOneWinner, create, type Entries, type Entry } from './entry.js'
 
 /** What compare-and-set promises to many at once. */
 export function raceContract<T> (entries: Entries<T>): ReadonlyArray<ContractCase<T>> {
@@ -61,8 +61,4 @@ async function assertWinnerIsThere (entry: Entry, revisions: ReadonlyArray<Revis
   assertOneWinner(revisions, revisions.filter(revision => revision !== null))
   const winner = revisions.findIndex(revision => revision !== null)
   await assertHolds(entry, `value ${winner}`, revisions[winner]!, 'which is what won')
-}
-
-function assertOneWinner (all: readonly unknown[], winners: readonly unknown[]): void {
-  assert.equal(winners.length, 1, `of ${all.length} at once one must win, and ${winners.length} have`)
 }

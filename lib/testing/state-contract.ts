@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import type { Revision, StateStore } from '../types.js'
 import { atOnce, contractCase, eventually, randomHash, type ContractCase } from './contract.js'
 import { entryContract } from './entry-contract.js'
-import type { Entry } from './entry.js'
+import { assertOneWinner, create as createEntry, replace as replaceEntry, type Entry } from './entry.js'
 
 const SHORT_MS = 150
 const LONG_MS = 600_000
 const ROUNDING_MS = 1000
 
-function entryAt (state: StateStore, key: string): Entry {
+/** @param ttlMs lifetime that each put gives */
+function entryAt (state: StateStore, key: string, ttlMs?: number): Entry {
   return {
     get: () => state.get(key),
-    put: (value, expected) => state.put(key, value, expected),
+    put: (value, expected) => state.put(key, value, expected, ttlMs),
     delete: expected => state.delete(key, expected)
   }
 }
@@ -28,16 +29,11 @@ async function expiry (state: StateStore, key: string): Promise<void> {
 }
 
 async function create (state: StateStore, key: string, ttlMs?: number): Promise<Revision> {
-  return assertRevision(await state.put(key, 'first', null, ttlMs), 'when there was nothing')
+  return await createEntry(entryAt(state, key, ttlMs), 'first')
 }
 
 async function replace (state: StateStore, key: string, expected: Revision, ttlMs?: number): Promise<Revision> {
-  return assertRevision(await state.put(key, 'second', expected, ttlMs), 'when the expected one is there')
-}
-
-function assertRevision (revision: Revision | null, when: string): Revision {
-  assert.equal(typeof revision, 'string', `put must return a revision, which is a string, ${when}`)
-  return revision!
+  return await replaceEntry(entryAt(state, key, ttlMs), 'second', expected)
 }
 
 async function assertValue (state: StateStore, key: string, value: string, message: string): Promise<void> {
@@ -111,8 +107,7 @@ export const stateContract: ReadonlyArray<ContractCase<StateStore>> = [
     await create(state, key, SHORT_MS)
     await laterThanShort(state)
     const revisions = await atOnce(50, [state, other], async (state, i) => await state.put(key, String(i), null, LONG_MS))
-    const winners = revisions.filter(revision => revision !== null).length
-    assert.equal(winners, 1, `of 50 at once one must win, and ${winners} have`)
+    assertOneWinner(revisions, revisions.filter(revision => revision !== null))
     await assertValue(other, key, String(revisions.findIndex(revision => revision !== null)), 'what is there must be what won')
   }),
 

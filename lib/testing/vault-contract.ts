@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { TokenVault } from '../types.js'
-import { contractCase, randomHash, type ContractCase } from './contract.js'
+import type { Revision, TokenVault } from '../types.js'
+import { contractCase, randomHash, show, type ContractCase } from './contract.js'
 import { entryContract } from './entry-contract.js'
-import type { Entry } from './entry.js'
+import { assertDeleted, create, replace, type Entry } from './entry.js'
 
 function entryAt (vault: TokenVault, owner: string, name: string): Entry {
   return {
@@ -120,23 +120,26 @@ export const vaultContract: ReadonlyArray<ContractCase<TokenVault>> = [
 /** Each is written twice. */
 async function fill (vault: TokenVault, owner: string, names: readonly string[]): Promise<readonly string[]> {
   for (const name of names) {
-    const first = await vault.put(owner, name, 'first', null)
-    assert.equal(typeof first, 'string', 'put must return a revision when there was nothing')
-    assert.equal(typeof await vault.put(owner, name, 'second', first), 'string', 'put must return a revision when the expected one is there')
+    const entry = entryAt(vault, owner, name)
+    await replace(entry, 'second', await create(entry, 'first'))
   }
   return names
 }
 
 async function remove (vault: TokenVault, owner: string, name: string): Promise<void> {
-  const found = await vault.get(owner, name)
-  assert.ok(found !== null && found !== undefined, 'get must find what is listed')
-  assert.equal(await vault.delete(owner, name, found.revision), true, 'delete must return true when it deleted')
+  const entry = entryAt(vault, owner, name)
+  assertDeleted(await entry.delete(await revisionOf(entry)), true, 'when the revision is there')
 }
 
 async function rewrite (vault: TokenVault, owner: string, name: string): Promise<void> {
-  const found = await vault.get(owner, name)
-  assert.ok(found !== null && found !== undefined, 'get must find what is listed')
-  assert.equal(typeof await vault.put(owner, name, 'again', found.revision), 'string', 'put must return a revision when the expected one is there')
+  const entry = entryAt(vault, owner, name)
+  await replace(entry, 'again', await revisionOf(entry))
+}
+
+async function revisionOf (entry: Entry): Promise<Revision> {
+  const found = await entry.get()
+  assert.ok(typeof found?.revision === 'string', `get must find what is listed, and returned ${show(found)}`)
+  return found.revision
 }
 
 /** Three that differ in the last digit, in the order of the alphabet. */

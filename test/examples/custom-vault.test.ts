@@ -26,13 +26,12 @@ t.test('the file itself checks it against the contract', async t => {
   const run = async (token: string): Promise<string> => {
     const file = new URL('../../examples/custom-vault.ts', import.meta.url).pathname
     const env = { PATH: process.env['PATH'], VAULT_ADDR: `${server.address}/`, VAULT_TOKEN: token }
-    const args = ['--import', 'tsx', '--test-name-pattern=list', file] // some cases, since all have run above
+    const args = ['--import', 'tsx', '--test-reporter=tap', '--test-name-pattern=list', file] // some cases, since all have run above
     const { stdout } = await promisify(execFile)(process.execPath, args, { env, maxBuffer: 1e8 }).catch(error => error as { stdout: string })
     return stdout
   }
   const cases = vaultContract.filter(({ name }) => name.includes('list')).length
   const good = await run(server.token)
-  t.match(good, new RegExp(`^# tests ${vaultContract.length}$`, 'm'))
   t.match(good, new RegExp(`^# pass ${cases}$`, 'm'))
   t.match(good, /^# fail 0$/m)
   t.match(await run('wrong'), new RegExp(`^# fail ${cases}$`, 'm'))

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { Store } from '../../lib/index.js'
+import { redisStore, type Store } from '../../lib/index.js'
 import { createStorage, lastingKinds, openPool, openRedis } from '../fixtures/stores.js'
 
 const kinds = await lastingKinds(t)
@@ -17,21 +18,22 @@ async function hearsAgain (t: Test, { bus }: Store, heard: readonly string[]): P
 
 if (kinds.includes('redis')) {
   t.test('Redis: a subscription that is cut off comes back by itself', async t => {
-    const store = await (await createStorage(t, 'redis')).open()
-    const admin = openRedis()
-    t.teardown(() => admin.disconnect())
+    // Tests run at once on one Redis: the name tells this connection from theirs.
+    const name = `mcp-connect-test-${randomBytes(6).toString('hex')}`
+    const [client, admin] = [openRedis(undefined, { connectionName: name }), openRedis()]
+    const store = redisStore(client, { prefix: `${name}:` })
+    t.teardown(async () => {
+      await store.close()
+      for (const one of [client, admin]) one.disconnect()
+    })
     const heard: string[] = []
-    const earlier = new Set(idsOf(await admin.client('LIST', 'TYPE', 'PUBSUB') as string))
     await store.bus.subscribe(message => heard.push(message))
-    const ids = idsOf(await admin.client('LIST', 'TYPE', 'PUBSUB') as string).filter(id => !earlier.has(id))
-    t.ok(ids.length > 0)
-    for (const id of ids) await admin.client('KILL', 'ID', id)
+    const list = await admin.client('LIST', 'TYPE', 'PUBSUB') as string
+    const [id, ...others] = list.split('\n').filter(line => line.includes(` name=${name} `)).map(line => /^id=(\d+)/.exec(line)![1]!)
+    t.strictSame(others, [])
+    t.equal(await admin.client('KILL', 'ID', id!), 1)
     await hearsAgain(t, store, heard)
   })
-}
-
-function idsOf (list: string): string[] {
-  return [...list.matchAll(/^id=(\d+)/gm)].map(([, id = '']) => id)
 }
 
 if (kinds.includes('postgres')) {

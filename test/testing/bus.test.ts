@@ -81,6 +81,37 @@ const table: BrokenByCase<Bus> = {
       }
     })
   },
+  'a listener can publish, and every message is still heard once': {
+    'delivered again by the one that was at it': () => {
+      const rows: string[] = []
+      return () => {
+        const listeners = new Set<(message: string) => void>()
+        let heard = 0
+        const poll = (): void => {
+          for (const message of rows.slice(heard)) {
+            heard = rows.indexOf(message) + 1
+            for (const listener of listeners) listener(message)
+          }
+        }
+        let poller: NodeJS.Timeout | undefined
+        return {
+          async publish (message) { rows.push(message); poll() },
+          async subscribe (listener) {
+            listeners.add(listener)
+            poller ??= setInterval(poll, 20).unref()
+            return async () => { listeners.delete(listener); if (listeners.size === 0) clearInterval(poller) }
+          }
+        }
+      }
+    },
+    'what is published meanwhile is dropped': bus(good => {
+      let delivering = false
+      return {
+        async publish (message) { if (!delivering) await good.publish(message) },
+        subscribe: async listener => await good.subscribe(message => { delivering = true; listener(message); delivering = false })
+      }
+    })
+  },
   'odd and long messages stay what they are': {
     'cut at 256': sent(message => message.slice(0, 256)),
     'cut at 1,023': sent(message => message.slice(0, 1023)),

@@ -61,8 +61,6 @@ export async function startAcme (options: AcmeOptions = {}): Promise<Acme> {
       redirect_uris: [...redirectUris]
     })
   }
-  await setRedirectUris(options.redirectUris ?? [])
-
   let apiRequests = 0
   const api = Fastify({ forceCloseConnections: true })
   api.addHook('onRequest', async () => { apiRequests += 1 })
@@ -91,6 +89,7 @@ export async function startAcme (options: AcmeOptions = {}): Promise<Acme> {
     await authorizationServer.close()
   }
   try {
+    await setRedirectUris(options.redirectUris ?? [])
     await api.listen({ host: loopback, port: options.apiPort ?? 0 })
   } catch (error) {
     await close()

@@ -35,7 +35,7 @@ export async function tellStory (demo: Demo, { auto, signal, say }: StoryOptions
   const tokens = await signInClient({ mcpUrl: demo.mcpUrl, ...demo.client, login: alice.login })
   detail('It now has an access token for the MCP endpoint. The token is for this endpoint alone; Acme would not take it.')
 
-  const client = await connectTerminalClient({ mcpUrl: demo.mcpUrl, accessToken: tokens.accessToken })
+  const client = await connectTerminalClient({ mcpUrl: demo.mcpUrl, accessToken: tokens.accessToken, signal })
   try {
     step('The client opens an MCP session and says that it can show links (capability elicitation.url).')
     detail(`Tools: ${(await client.toolNames()).join(', ')}`)

@@ -11,6 +11,8 @@ export interface TerminalClientOptions {
   readonly accessToken: () => Promise<string>
   /** Whether it declares URL-mode elicitation, as few clients do. @default true */
   readonly urlMode?: boolean
+  /** Closes it early, so that no call waits any longer. */
+  readonly signal?: AbortSignal
 }
 
 /** What a tool asks the person to do in a browser. */
@@ -46,7 +48,7 @@ export interface TerminalClient {
 }
 
 /** An MCP client that can show a link: it declares URL-mode elicitation, unless told otherwise, and listens for completion. */
-export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = true }: TerminalClientOptions): Promise<TerminalClient> {
+export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = true, signal }: TerminalClientOptions): Promise<TerminalClient> {
   const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), {
     fetch: async (url, init) => {
       const headers = new Headers(init?.headers)
@@ -67,6 +69,8 @@ export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = tr
     complete.add(elicitationId)
     waiting.get(elicitationId)?.()
   })
+  const closeEarly = () => { client.close().catch(() => {}) }
+  signal?.addEventListener('abort', closeEarly)
   await client.connect(transport)
 
   return {
@@ -104,6 +108,7 @@ export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = tr
       }
     },
     async close () {
+      signal?.removeEventListener('abort', closeEarly)
       await transport.terminateSession().catch(() => {})
       await client.close()
     }

@@ -29,14 +29,14 @@ function createRandom (seed: number): () => number {
  */
 async function tryToConnect (fleet: Fleet, subject: string, { ended }: AppProcess): Promise<string | undefined> {
   let link: string | undefined
-  let over = false
+  const over = new AbortController()
   const step = async <T>(work: Promise<T>): Promise<T> => {
     const result = await work
-    if (over) throw new Error('the process has ended')
+    over.signal.throwIfAborted()
     return result
   }
   async function connect (): Promise<void> {
-    const answer = await step(fleet.callTool(subject))
+    const answer = await step(fleet.callTool(subject, over.signal))
     if (answer.kind !== 'url') throw new Error(answer.text)
     link = answer.requests[0]!.url
     const browser = await step(fleet.browser(subject))
@@ -46,7 +46,7 @@ async function tryToConnect (fleet: Fleet, subject: string, { ended }: AppProces
   }
   // As the user sees it: no answer.
   await Promise.race([connect().catch(() => {}), ended])
-  over = true
+  over.abort()
   return link
 }
 

@@ -114,6 +114,7 @@ for (const kind of await lastingKinds(t)) {
       held += waiting.length
       if (waiting.length > 0) await current.advance(HOLD_MS)
       for (const connect of waiting) t.ok(await connect(), 'a hold of a killed attempt runs out')
+      await current.advance(0)     // what it holds when it is killed in turn is of now
     }
     const { store, close } = await openStore(spec)
     const { entries } = await store.vault.list({ limit: 1000 })

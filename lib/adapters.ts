@@ -1,4 +1,4 @@
-import { AdapterFailedError, AdapterInvalidError } from './errors.js'
+import { AdapterFailedError, AdapterInvalidError, shortCode } from './errors.js'
 import type { Revision, StateStore, Stored, TokenVault } from './types.js'
 import { withTimeout } from './with-timeout.js'
 
@@ -48,10 +48,16 @@ function checked<A extends unknown[], R> (name: string, method: (...args: A) => 
     try {
       result = await (timeoutMs === undefined ? method(...args) : withTimeout(Promise.resolve(method(...args)), timeoutMs))
     } catch (cause) {
-      throw Object.assign(new AdapterFailedError(name), { cause })
+      throw Object.assign(new AdapterFailedError(name, ownMessage(cause)), { cause })
     }
     return read(name, result)
   }
+}
+
+/** What the package's own stores say names no secret, and how to mend it. What others say is in the cause alone. */
+function ownMessage (cause: unknown): string {
+  const { code, message } = Object(cause) as { code?: unknown, message?: unknown }
+  return shortCode(String(code)) === '' ? '' : `: ${String(message)}`
 }
 
 /**

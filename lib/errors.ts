@@ -65,15 +65,15 @@ export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}
 
 // What is stored
 export const SealBrokenError = createError<[string]>(`${CODE}SEAL_BROKEN`,
-  'A stored value cannot be opened: it was changed or moved, or its key (id %s) is not in the keys option; put that key back at the end of keys', 500)
+  'A stored value cannot be opened: it was changed or moved, or its key (id %s) is not in the keys option. Put that key back at the end of keys; or, if it is of another application, give each its own store', 500)
 export const SchemaMissingError = createError<[string, string]>(`${CODE}SCHEMA_MISSING`,
   'The %s tables are missing, or of an older version; call %s before the application starts', 500)
 export const SchemaNewerError = createError<[string, string]>(`${CODE}SCHEMA_NEWER`,
   'The %s tables are of version %s, which a newer version of this package has made; use that one', 500)
-export const AdapterFailedError = createError<[string]>(`${CODE}ADAPTER_FAILED`, '%s of the given store or vault failed', 503)
+export const AdapterFailedError = createError<[string, string]>(`${CODE}ADAPTER_FAILED`, '%s of the given store or vault failed%s', 503)
 export const AdapterInvalidError = createError<[string, string]>(`${CODE}ADAPTER_INVALID`, '%s of the given store or vault must return %s', 500)
 export const StoreContentionError = createError(`${CODE}STORE_CONTENTION`, 'A record kept changing while it was written; try again', 503)
-export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'A store, vault or bus did not answer in time', 503)
+export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'A store, vault or bus did not answer in time; does its server answer, and are there connections left in the pool?', 503)
 
 /**
  * What a guarded handler ends with when it did not run. A tool's caller gets the message as an `isError` text, a

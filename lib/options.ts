@@ -47,12 +47,23 @@ const providers = z.custom<Record<string, ProviderDefinition>>(value => typeof v
   return checked
 })
 
+const METHODS = { vault: ['get', 'put', 'delete', 'list'], state: ['get', 'put', 'delete', 'count'], bus: ['publish', 'subscribe'] } as const
+const methods = (names: readonly string[]): string => `must be an object with the methods ${names.join(', ')}`
+
+const store = z.custom<Store>(value => hasMethods(value, ['close']),
+  'must be a store: that of sqliteStore(db), redisStore(client), postgresStore(pool) or memoryStore(), or an object { vault, state, bus, close }')
+  .superRefine((store, context) => {
+    for (const [part, names] of Object.entries(METHODS)) {
+      if (!hasMethods(store[part as keyof Store], names)) context.addIssue({ code: 'custom', path: [part], message: methods(names) })
+    }
+  })
+
 const shape = {
   baseUrl,
   prefix: z.string().regex(/^(\/[a-z0-9_-]+)+$/i, 'must be a path such as /connect: a leading slash, no trailing one').default('/connect'),
   name: displayText(100).optional(),
-  store: z.custom<Store>(isStore, 'must be a store: memoryStore(), or an object { vault, state, bus, close }'),
-  vault: z.custom<TokenVault>(isVault, 'must be a vault: an object { get, put, delete, list }').optional(),
+  store,
+  vault: z.custom<TokenVault>(value => hasMethods(value, METHODS.vault), methods(METHODS.vault)).optional(),
   keys: z.array(key, KEYS).min(1, KEYS).transform(keys => keys as [Buffer, ...Buffer[]]),
   principal: functionSchema<Settings['principal']>('must be a function from claims to { issuer, subject, tenant? }')
     .default(() => (claims: Claims) => ({ issuer: claims['iss'], subject: claims['sub'] })),
@@ -79,15 +90,6 @@ export function resolveOptions (options: McpConnectOptions): Settings {
 
 function functionSchema<F extends (...args: never[]) => unknown> (message: string): z.ZodType<F> {
   return z.custom<F>(value => typeof value === 'function', message)
-}
-
-function isStore (value: unknown): boolean {
-  return hasMethods(value, ['close']) && isVault((value as Store).vault) &&
-    hasMethods((value as Store).state, ['get', 'put', 'delete', 'count']) && hasMethods((value as Store).bus, ['publish', 'subscribe'])
-}
-
-function isVault (value: unknown): boolean {
-  return hasMethods(value, ['get', 'put', 'delete', 'list'])
 }
 
 function isBrowserIdentity (value: unknown): boolean {

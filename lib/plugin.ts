@@ -22,11 +22,13 @@ import { createSdkV1Guard } from './guard/sdk-v1.js'
 import { createConfigurations } from './oauth/configuration.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
-import { isForgetful } from './stores/forgetful.js'
 import { hashConnection } from './principal.js'
+import { randomToken } from './random.js'
+import { isForgetful } from './stores/forgetful.js'
 import type { ContextOf, Guard, McpConnect, McpConnectOptions, McpServerLike, TokenVault } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
 import { createSealer } from './vault/sealer.js'
+import { withTimeout } from './with-timeout.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -40,7 +42,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const { log } = app
   const state = checkState(store.state)
   const vault = checkVault(settings.vault)
-  await assertReadable(vault, state)
+  await assertUsable(vault, state)
   warnOfMemory(log, { vault: settings.vault, state: store.state, bus: store.bus })
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
@@ -118,10 +120,16 @@ function warnOnce (log: FastifyBaseLogger): (error: Error) => void {
   }
 }
 
-/** A vault or a store that cannot be read is better told at start-up. @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_ADAPTER_INVALID */
-async function assertReadable (vault: TokenVault, state: State): Promise<void> {
-  const key = hashFields('start-up')
-  await Promise.all([vault.get(key, key), state.get(key)])
+/** Less than Fastify gives a plugin, whose own error would tell nothing (`pluginTimeout`, ten seconds). */
+const START_TIMEOUT_MS = 5000
+
+/**
+ * A vault or a store that cannot be used is better told at start-up: by one look at each, and a record for a second.
+ * @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_ADAPTER_INVALID, FST_MCP_CONNECT_STORE_TIMEOUT
+ */
+async function assertUsable (vault: TokenVault, state: State): Promise<void> {
+  const place = hashFields('start-up')
+  await withTimeout(Promise.all([vault.get(place, place), state.put(hashFields('start-up', randomToken()), 'start-up', null, 1000)]), START_TIMEOUT_MS)
 }
 
 function warnOfMemory (log: FastifyBaseLogger, parts: Readonly<Record<string, object>>): void {

@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { mcpConnect, memoryStore, type McpConnectOptions } from '../lib/index.js'
-import { createStorage } from './fixtures/stores.js'
+import { createStorage, openStore } from './fixtures/stores.js'
 
 async function warnings (t: Test, change: Partial<McpConnectOptions>): Promise<string[]> {
   const lines: string[] = []
@@ -33,11 +33,27 @@ t.test('memory in production is told, once, with what would be lost', async t =>
   t.strictSame(await warnings(t, { store: await (await createStorage(t, 'sqlite')).open() }), [])
 })
 
-t.test('a vault or a store that cannot be read is refused at start-up', async t => {
+t.test('a vault or a store that cannot be used is refused at start-up', async t => {
   const cause = new Error('password authentication failed')
   const get = async (): Promise<never> => { throw cause }
   const store = memoryStore()
   await t.rejects(warnings(t, { vault: { ...store.vault, get } }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^vault\.get /, cause })
-  await t.rejects(warnings(t, { store: { ...store, state: { ...store.state, get } } }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^state\.get /, cause })
+  const put = get
+  await t.rejects(warnings(t, { store: { ...store, state: { ...store.state, put } } }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^state\.put /, cause })
   await t.rejects(warnings(t, { vault: { ...store.vault, get: async () => ({}) as never } }), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID' })
+})
+
+t.test('tables that are missing are named, with the mend', async t => {
+  const { store, close } = await openStore((await createStorage(t, 'sqlite')).spec, { migrate: false })
+  await t.rejects(warnings(t, { store }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /tables are missing.*migrateSqlite\(db\)/ })
+  await close()
+})
+
+t.test('a store or a bus that does not answer is told before Fastify gives up', async t => {
+  const never = async (): Promise<never> => await new Promise(() => {})
+  const store = memoryStore()
+  await Promise.all([
+    t.rejects(warnings(t, { vault: { ...store.vault, get: never } }), { code: 'FST_MCP_CONNECT_STORE_TIMEOUT', message: /does its server answer/ }),
+    t.rejects(warnings(t, { store: { ...store, bus: { ...store.bus, subscribe: never } } }), { code: 'FST_MCP_CONNECT_STORE_TIMEOUT' })
+  ])
 })

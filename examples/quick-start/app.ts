@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import { github, mcpConnect, memoryStore } from 'fastify-mcp-connect'
 import { signedInUser } from './login.js' // yours: who is signed in in this browser?
 
-export const app = Fastify()
+export const app = Fastify({ logger: true }) // says what is wrong, and what became of each code
 await app.register(mcpConnect, {
   baseUrl: 'https://mcp.example.com',
   store: memoryStore(), // for a start: see Stores

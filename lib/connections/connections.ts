@@ -30,6 +30,11 @@ export type Lookup =
   | { readonly kind: 'unreadable', readonly revision: Revision, readonly error: Error & { readonly code: string } }
   | { readonly kind: 'foreign' | 'usable', readonly revision: Revision, readonly entry: VaultEntry }
 
+/** Whether nobody has granted or removed anything between two looks. Sealing anew changes the revision, and nothing else. */
+export function isUnchanged (before: Lookup, now: Lookup): boolean {
+  return 'entry' in before && 'entry' in now ? before.entry.id === now.entry.id : before.revision === now.revision
+}
+
 /** Tells the operator of an entry that cannot be opened: the message names the key that is missing. */
 export function logUnreadable (log: FastifyBaseLogger, provider: string, { error }: Lookup & { kind: 'unreadable' }): void {
   log.error({ code: error.code, provider }, `mcp-connect: ${error.message}`)

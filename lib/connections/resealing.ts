@@ -17,8 +17,11 @@ export interface Resealing {
 
 /** So many entries are in work at once: the vault serves calls of users too. */
 const PAGE = 20
-/** A vault that cannot be written to is left alone for so long. */
+/** A vault that cannot be written to is left alone for so long, and an entry that was tried. */
 const PAUSE_MS = 60_000
+const MAX_RECENT = 10_000
+/** Unlike a new grant, one that is sealed anew when everybody has given up changes nothing. */
+const PUT_TIMEOUT_MS = 10_000
 const CLOSE_TIMEOUT_MS = 1000
 
 type Outcome = { readonly kind: 'current' | 'resealed' | 'gone' } | { readonly kind: 'unreadable', readonly keyId: string }
@@ -26,7 +29,18 @@ type Outcome = { readonly kind: 'current' | 'resealed' | 'gone' } | { readonly k
 /** Seals what older keys have sealed with the newest one, by compare-and-set: whoever writes meanwhile wins. */
 export function createResealing ({ vault, sealer, log }: { vault: TokenVault, sealer: Sealer, log: FastifyBaseLogger }): Resealing {
   const underWay = new Map<string, Promise<void>>()
+  /** Places that were tried lately: while keys are rolled out, another process may seal with another one. */
+  const recent = new Map<string, number>()
   let pausedUntil = 0
+
+  function isDue (place: string): boolean {
+    const now = Date.now()
+    if (underWay.size >= PAGE || now < pausedUntil || now < (recent.get(place) ?? 0)) return false
+    recent.delete(place)
+    recent.set(place, now + PAUSE_MS)
+    for (const oldest of recent.keys()) if (recent.size > MAX_RECENT) recent.delete(oldest); else break
+    return true
+  }
 
   async function reseal (owner: string, name: string, dryRun = false): Promise<Outcome> {
     return await untilWon<Outcome>(async () => {
@@ -35,7 +49,7 @@ export function createResealing ({ vault, sealer, log }: { vault: TokenVault, se
       try {
         const sealed = sealer.reseal(stored.value, grantContext(owner, name))
         if (sealed === null) return { kind: 'current' }
-        return dryRun || await vault.put(owner, name, sealed, stored.revision) !== null ? { kind: 'resealed' } : LOST
+        return dryRun || await withTimeout(vault.put(owner, name, sealed, stored.revision), PUT_TIMEOUT_MS) !== null ? { kind: 'resealed' } : LOST
       } catch (error) {
         if (error instanceof SealBrokenError) return { kind: 'unreadable', keyId: sealer.keyIdOf(stored.value) }
         throw error
@@ -46,7 +60,7 @@ export function createResealing ({ vault, sealer, log }: { vault: TokenVault, se
   return {
     lazily (owner, name) {
       const place = owner + name
-      if (underWay.has(place) || Date.now() < pausedUntil) return
+      if (!isDue(place)) return
       const work = reseal(owner, name).then(() => {}, error => {
         pausedUntil = Date.now() + PAUSE_MS
         log.warn({ err: error }, 'mcp-connect: a grant could not be sealed with the newest key; it will be tried again in a minute or later')

@@ -31,6 +31,7 @@ export interface Flows {
   claim (state: string): Promise<boolean>
   /** Ends all flows of a principal at a provider that have been started so far: what was disconnected does not come back by itself. */
   revoke (principal: Principal, provider: string): Promise<void>
+  /** Also `true` when it cannot be known any longer, since the store has lost the record of it. */
   isRevoked (flow: Flow, principal: Principal): Promise<boolean>
 }
 
@@ -53,7 +54,7 @@ export function createFlows (services: RecordServices): Flows {
   const keyOf = (state: string): string => hashFields('state', state)
   return {
     async start (state, principal, flow) {
-      const generation = await generations.current(principal, flow.provider)
+      const generation = await generations.keep(principal, flow.provider)
       const record: Flow = { ...flow, status: 'started', generation, expiresAt: Date.now() + FLOW_TTL_MS }
       if (await records.put(keyOf(state), record, null, FLOW_TTL_MS + AFTERLIFE_MS) === null) throw new StoreContentionError()
     },
@@ -67,7 +68,7 @@ export function createFlows (services: RecordServices): Flows {
     },
 
     async isRevoked ({ provider, generation }, principal) {
-      return generation < await generations.current(principal, provider)
+      return generation !== await generations.current(principal, provider)
     },
 
     async claim (state) {

@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { createConnection } from '../connections/connection.js'
-import { logUnreadable, type Connections, type VaultEntry } from '../connections/connections.js'
+import { isUnchanged, logUnreadable, type Connections, type Lookup, type VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { askerHash, elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, StoreContentionError } from '../errors.js'
 import { hashConnection, parsePrincipal } from '../principal.js'
-import type { Claims, Connection, McpConnectOptions, Principal, Revision } from '../types.js'
+import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
 import type { Requirement } from './requirements.js'
 import * as texts from './texts.js'
 
@@ -44,7 +44,7 @@ export interface GuardServices extends Pick<Required<McpConnectOptions>, 'princi
 }
 
 /** A requirement beside what there is. What is unreadable is not taken for missing: the operator may put its key back. */
-type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean, readonly revision: Revision | null }
+type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean, readonly found: Lookup }
 
 /** Decides what a guarded call comes to: run or elicit; or it ends with a {@link NotRunError}. */
 export type Decide = (requirements: readonly Requirement[], call: GuardedCall) => Promise<Decision>
@@ -66,8 +66,7 @@ export function createDecide (services: GuardServices): Decide {
     if (!await services.authorize(principal, key)) throw new NotRunError(texts.notAuthorized(requirement))
     const found = await connections.look(principal, key, provider.issuer)
     if (found.kind === 'unreadable') logUnreadable(log, key, found)
-    const { kind, revision } = found
-    return { ...requirement, entry: kind === 'usable' ? found.entry : null, unreadable: kind === 'unreadable', revision }
+    return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, unreadable: found.kind === 'unreadable', found }
   }
 
   const wantedOf = (principal: Principal, { key, scopes, reason }: Needed): Wanted => ({
@@ -107,9 +106,9 @@ export function createDecide (services: GuardServices): Decide {
   }
 
   /** Whether there still is something to wait for: the link is live, and the vault is as it was when that was decided. */
-  async function isOpen (principal: Principal, { key, provider, revision }: Needed, link: Link): Promise<boolean> {
-    const [live, found] = await Promise.all([elicitations.isLive(elicitationHash(link.id)), connections.look(principal, key, provider.issuer)])
-    return live && found.revision === revision
+  async function isOpen (principal: Principal, { key, provider, found }: Needed, link: Link): Promise<boolean> {
+    const [live, now] = await Promise.all([elicitations.isLive(elicitationHash(link.id)), connections.look(principal, key, provider.issuer)])
+    return live && isUnchanged(found, now)
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */

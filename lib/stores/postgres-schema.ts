@@ -4,6 +4,7 @@ import { SchemaMissingError, SchemaNewerError } from '../errors.js'
 export interface PostgresPool {
   query (text: string, values?: any[]): Promise<PostgresResult>
   connect (): Promise<PostgresClient>
+  readonly options?: { readonly max?: number | undefined }
 }
 
 export interface PostgresResult {
@@ -76,6 +77,6 @@ export async function assertPostgresSchema (pool: PostgresPool): Promise<void> {
 
 /** 0 when there is none: not in the first schema of `search_path`, whatever further ones have. */
 async function readVersion (client: Pick<PostgresPool, 'query'>): Promise<number> {
-  const { rows: [{ found }] } = await client.query("SELECT to_regclass(format('%I.mcp_connect_schema', current_schema())) IS NOT NULL AS found")
+  const { rows: [{ found }] } = await client.query("SELECT to_regclass(quote_ident(current_schema()) || '.mcp_connect_schema') IS NOT NULL AS found")
   return found ? (await client.query(VERSION)).rows[0].version : 0
 }

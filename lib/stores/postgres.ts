@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { OptionsError } from '../errors.js'
 import type { Store, Stored } from '../types.js'
+import { withTimeout } from '../with-timeout.js'
 import { afterCursor, pageOf } from './page.js'
 import { createPostgresListener } from './postgres-listener.js'
 import { assertPostgresSchema, type PostgresPool, type PostgresResult } from './postgres-schema.js'
@@ -28,25 +30,43 @@ const COUNT = `INSERT INTO mcp_connect_counts AS old (key, count, expires_at) VA
 
 const EXPIRING = ['mcp_connect_state', 'mcp_connect_counts']
 const SWEEP_SLICE = 1000
+const CHECK_TIMEOUT_MS = 10_000
+const ATTEMPTS = 50
+
+/**
+ * With a stricter isolation than PostgreSQL's default (`default_transaction_isolation`), a statement that meets another one fails
+ * instead of looking again (40001, 40P01); sent again, it looks.
+ */
+async function unlessSerialization<T> (send: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !['40001', '40P01'].includes((error as { code: string }).code)) throw error
+    }
+  }
+}
 
 /**
  * Keeps everything in PostgreSQL 12 or newer; `migratePostgres(pool)` makes its tables. The pool stays yours to end. Listening
  * takes one of its connections, which must not go through a pooler in transaction mode.
- * @param pool of `pg`
+ * @param pool of `pg`, for two connections or more
+ * @throws FST_MCP_CONNECT_OPTIONS when it is for one
  */
 export function postgresStore (pool: PostgresPool): Store {
+  if (pool.options?.max === 1) throw new OptionsError('the pool of postgresStore must have a max of 2 or more: one connection listens')
   const listener = createPostgresListener(pool)
   let checked: Promise<void> | undefined
 
   async function query (text: string, values?: unknown[]): Promise<PostgresResult> {
-    checked ??= assertPostgresSchema(pool)
+    checked ??= withTimeout(assertPostgresSchema(pool), CHECK_TIMEOUT_MS)
     try {
       await checked
     } catch (error) {
       checked = undefined
       throw error
     }
-    return await pool.query(text, values)
+    return await unlessSerialization(() => pool.query(text, values))
   }
 
   const changes = async (text: string, values: unknown[]): Promise<boolean> => (await query(text, values)).rowCount === 1

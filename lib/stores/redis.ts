@@ -9,7 +9,9 @@ export interface RedisClient {
   eval (script: string, numberOfKeys: number, ...keysAndArguments: Array<string | number>): Promise<unknown>
   zrangebylex (key: string, min: string, max: string, limit: 'LIMIT', offset: number, count: number): Promise<string[]>
   publish (channel: string, message: string): Promise<number>
-  duplicate (): RedisSubscriber
+  /** Takes options; of a Cluster, nodes to start with and options. */
+  duplicate (...args: any[]): RedisSubscriber
+  readonly isCluster?: boolean
 }
 
 /** A connection of its own, since one that subscribes can do nothing else. */
@@ -27,11 +29,16 @@ export interface RedisStoreOptions {
 
 /*
  * Each value is stored with its revision before it, which is a UUID: 36 characters. Each script is one atomic step; an empty
- * revision means that there must be no value, so one that the caller expects is never empty.
+ * revision means that there must be no value, so one that the caller expects is never empty. When an answer is lost, ioredis
+ * sends the script again: a put that finds what it has written itself has won. (A delete then says that nothing was there, and an
+ * event is counted twice.)
  */
 const REVISION_LENGTH = 36
-const PUT_STATE = `
-  if redis.call('GETRANGE', KEYS[1], 0, ${REVISION_LENGTH - 1}) ~= ARGV[1] then return 0 end
+const COMPARE_AND_PUT = `
+  local revision = redis.call('GETRANGE', KEYS[1], 0, ${REVISION_LENGTH - 1})
+  if revision == string.sub(ARGV[2], 1, ${REVISION_LENGTH}) then return 1 end
+  if revision ~= ARGV[1] then return 0 end`
+const PUT_STATE = `${COMPARE_AND_PUT}
   if ARGV[3] == '' then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
   return 1`
 const DELETE_STATE = `
@@ -41,8 +48,7 @@ const COUNT = `
   local count = redis.call('INCR', KEYS[1])
   if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
   return { count, redis.call('PTTL', KEYS[1]) }`
-const PUT_VAULT = `
-  if redis.call('GETRANGE', KEYS[1], 0, ${REVISION_LENGTH - 1}) ~= ARGV[1] then return 0 end
+const PUT_VAULT = `${COMPARE_AND_PUT}
   redis.call('SET', KEYS[1], ARGV[2])
   redis.call('ZADD', KEYS[2], 0, ARGV[3])
   return 1`
@@ -79,7 +85,9 @@ export function redisStore (client: RedisClient, { prefix = 'mcp-connect:' }: Re
   }
 
   function subscribe (): { readonly subscriber: RedisSubscriber, readonly ready: Promise<unknown> } {
-    const subscriber = client.duplicate()
+    // Whatever the client's own are: without these, subscribing fails before it is connected, and ends with the connection.
+    const options = { enableOfflineQueue: true, autoResubscribe: true }
+    const subscriber = client.isCluster === true ? client.duplicate([], options) : client.duplicate(options)
     subscriber.on('error', () => {})     // it connects again by itself, and subscribes again; the given client tells its owner
     subscriber.on('message', (_channel, message) => listeners.tell(message))
     return { subscriber, ready: subscriber.subscribe(channel) }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import type { Store, Stored } from '../types.js'
 import { createListeners } from './listeners.js'
 import { afterCursor, pageOf, type Position } from './page.js'
@@ -35,7 +36,30 @@ const NEXT = 'SELECT id, message FROM mcp_connect_messages WHERE id > ? ORDER BY
 const EXPIRING = ['mcp_connect_state', 'mcp_connect_counts', 'mcp_connect_messages']
 const SWEEP_SLICE = 50
 const POLL_INTERVAL_MS = 200
+const BUSY_TIMEOUT_MS = 5000
+const BUSY_PAUSE_MS = 10
 const MESSAGE_TTL_MS = 60_000
+
+/**
+ * While another process writes, SQLite says that it is busy; then others than this call have their turn before it tries again.
+ * SQLite itself would wait with the event loop stopped.
+ */
+async function unlessBusy<T> (call: () => T): Promise<T> {
+  const deadline = performance.now() + BUSY_TIMEOUT_MS
+  for (;;) {
+    try {
+      return call()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error
+    }
+    await setTimeout(BUSY_PAUSE_MS * Math.random())
+  }
+}
+
+/** As the drivers tell it, which have no code in common. */
+function isBusy (error: unknown): boolean {
+  return error instanceof Error && /database (table )?is locked/.test(error.message)
+}
 
 /**
  * Keeps everything in a file of SQLite 3.42 or newer, which processes of one machine can share; `migrateSqlite(db)` makes its tables. Give it
@@ -58,11 +82,13 @@ export function sqliteStore (db: SqliteDatabase): Store {
     return prepared
   }
 
-  const get = (sql: string, ...values: unknown[]): unknown => statement(sql).get(...values)
-  const changes = (sql: string, ...values: unknown[]): boolean => Number(statement(sql).run(...values).changes) > 0
+  const get = async (sql: string, ...values: unknown[]): Promise<unknown> => await unlessBusy(() => statement(sql).get(...values))
+  const all = async (sql: string, ...values: unknown[]): Promise<unknown[]> => await unlessBusy(() => statement(sql).all(...values))
+  const run = async (sql: string, ...values: unknown[]): Promise<number> => Number((await unlessBusy(() => statement(sql).run(...values))).changes)
+  const changes = async (sql: string, ...values: unknown[]): Promise<boolean> => await run(sql, ...values) > 0
 
-  function find (sql: string, ...values: unknown[]): Stored | null {
-    const row = get(sql, ...values) as Stored | undefined
+  async function find (sql: string, ...values: unknown[]): Promise<Stored | null> {
+    const row = await get(sql, ...values) as Stored | undefined
     return row === undefined ? null : { value: row.value, revision: row.revision }
   }
 
@@ -76,9 +102,12 @@ export function sqliteStore (db: SqliteDatabase): Store {
   }
 
   const sweeper = createSweeper(async () => {
-    const sweep = (table: string): boolean => Number(statement(
-      `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE expires_at <= ${NOW} LIMIT ${SWEEP_SLICE})`).run().changes) === SWEEP_SLICE
-    return EXPIRING.map(sweep).includes(true)
+    let more = false
+    for (const table of EXPIRING) {
+      const sql = `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE expires_at <= ${NOW} LIMIT ${SWEEP_SLICE})`
+      more = await run(sql) === SWEEP_SLICE || more
+    }
+    return more
   })
 
   return {
@@ -89,8 +118,8 @@ export function sqliteStore (db: SqliteDatabase): Store {
       async put (owner, name, value, expected) {
         const revision = randomUUID()
         const written = expected === null
-          ? changes(VAULT_INSERT, owner, name, value, revision)
-          : changes(VAULT_UPDATE, value, revision, owner, name, expected)
+          ? await changes(VAULT_INSERT, owner, name, value, revision)
+          : await changes(VAULT_UPDATE, value, revision, owner, name, expected)
         return written ? revision : null
       },
       async delete (owner, name, expected) {
@@ -99,8 +128,8 @@ export function sqliteStore (db: SqliteDatabase): Store {
       async list ({ owner, cursor, limit }) {
         const after = afterCursor(cursor)
         const rows = owner === undefined
-          ? statement(VAULT_LIST).all(after.owner, after.name, limit + 1)
-          : statement(VAULT_LIST_OWNER).all(owner, after.name, limit + 1)
+          ? await all(VAULT_LIST, after.owner, after.name, limit + 1)
+          : await all(VAULT_LIST_OWNER, owner, after.name, limit + 1)
         return pageOf(rows as Position[], limit)
       }
     },
@@ -113,8 +142,8 @@ export function sqliteStore (db: SqliteDatabase): Store {
         sweeper.start()
         const revision = randomUUID()
         const written = expected === null
-          ? changes(STATE_INSERT, key, value, revision, ttlMs ?? null)
-          : changes(STATE_UPDATE, value, revision, ttlMs ?? null, key, expected)
+          ? await changes(STATE_INSERT, key, value, revision, ttlMs ?? null)
+          : await changes(STATE_UPDATE, value, revision, ttlMs ?? null, key, expected)
         return written ? revision : null
       },
       async delete (key, expected) {
@@ -122,7 +151,7 @@ export function sqliteStore (db: SqliteDatabase): Store {
       },
       async count (key, windowMs) {
         sweeper.start()
-        const { count, resetMs } = get(COUNT, key, windowMs) as { count: number, resetMs: number }
+        const { count, resetMs } = await get(COUNT, key, windowMs) as { count: number, resetMs: number }
         return { count, resetMs }
       }
     },
@@ -130,12 +159,12 @@ export function sqliteStore (db: SqliteDatabase): Store {
     bus: {
       async publish (message) {
         sweeper.start()
-        changes(PUBLISH, message, MESSAGE_TTL_MS)
+        await changes(PUBLISH, message, MESSAGE_TTL_MS)
         if (listeners.size > 0) poll()
       },
       async subscribe (listener) {
         if (listeners.size === 0) {
-          heard = (get(LATEST) as { id: number }).id
+          heard = (statement(LATEST).get() as { id: number }).id
           poller = setInterval(() => { try { poll() } catch { /* the next poll tries again */ } }, POLL_INTERVAL_MS).unref()
         }
         const end = listeners.add(listener)

@@ -16,7 +16,17 @@ export interface ContractCase<T> {
 
 /** @param check is given two adapters over one storage, such as two processes have */
 export function contractCase<T> (name: string, check: (one: T, other: T) => Promise<void>): ContractCase<T> {
-  return { name, run: async create => await check(await create(), await create()) }
+  return {
+    name,
+    async run (create) {
+      try {
+        await check(await create(), await create())
+      } catch (cause) {
+        if (cause instanceof AssertionError) throw cause
+        throw Object.assign(new AssertionError({ message: `the adapter threw (a lost race or a missing entry is a value, no error): ${String(cause)}` }), { cause })
+      }
+    }
+  }
 }
 
 const PATIENCE_MS = 10_000

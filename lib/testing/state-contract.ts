@@ -25,7 +25,7 @@ async function laterThanShort (state: StateStore): Promise<void> {
 }
 
 async function expiry (state: StateStore, key: string): Promise<void> {
-  await eventually('a record with a lifetime must expire', async () => await state.get(key) === null)
+  await eventually('a record with a lifetime, which is in milliseconds, must expire', async () => await state.get(key) === null)
 }
 
 async function create (state: StateStore, key: string, ttlMs?: number): Promise<Revision> {

@@ -44,7 +44,7 @@ export function createSealer (ring: KeyRing): Sealer {
       const [version, id = '', ...parts] = sealed.split('.')
       const key = ring.find(id)
       const [salt, nonce, ciphertext, tag] = parts.map(part => Buffer.from(part, 'base64url'))
-      if (version !== VERSION || key === undefined || parts.length !== 4) throw new SealBrokenError(printable(id))
+      if (version !== VERSION || key === undefined || parts.length !== 4 || !parts.every(isCanonical)) throw new SealBrokenError(printable(id))
       try {
         const decipher = createDecipheriv(CIPHER, deriveKey(key.secret, salt!, 'seal'), nonce!, TAG)
         decipher.setAAD(encodeFields([VERSION, id, ...context]))
@@ -66,6 +66,11 @@ export function createSealer (ring: KeyRing): Sealer {
     keyIdOf: sealed => printable(sealed.split('.', 2)[1] ?? '')
   }
   return sealer
+}
+
+/** Node reads base64url with anything in between and behind. */
+function isCanonical (part: string): boolean {
+  return Buffer.from(part, 'base64url').toString('base64url') === part
 }
 
 /** A key id that may have been tampered with, fit for an error message. */

@@ -80,6 +80,29 @@ t.test('VLT-09 what is read is sealed anew in the background, once', async t => 
   t.equal(puts().length, 0, 'what is current is left alone')
 })
 
+t.test('two processes that disagree about the newest key do not seal a grant in turns', async t => {
+  const { vault, before, after } = await startOld(1)
+  const other = process(vault, oldKey, newKey)
+  const puts = t.capture(vault, 'put', vault.put)
+  for (let i = 0; i < 50; i++) {
+    for (const one of [after, other, before]) if (one !== before || i === 0) t.equal(await tokenOf(one, 'user 0'), 'token 0')
+    await Promise.all([after.resealing.close(), other.resealing.close()])
+  }
+  t.ok(puts().length <= 2, 'each has tried once')
+  advance(t, 60_000)
+  await tokenOf(after, 'user 0')
+  await after.resealing.close()
+  t.strictSame(await keysOf(vault, after), new Set([idOf(newKey)]), 'and tries again later')
+})
+
+t.test('what is read is sealed anew for some users at a time', async t => {
+  const { vault, after } = await startOld(50)
+  let waiting = 0
+  t.intercept(vault, 'put', { value: async () => { waiting++; return await new Promise<never>(() => {}) } })
+  for (let i = 0; i < 50; i++) t.equal(await tokenOf(after, `user ${i}`), `token ${i}`)
+  t.equal(waiting, 20)
+})
+
 t.test('a vault that fails while it is sealed anew fails no call', async t => {
   const { vault, after } = await startOld(1)
   t.intercept(vault, 'put', { value: async () => { throw new Error('down') } })

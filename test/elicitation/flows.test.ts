@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createFlows, hashFlowCookie, matchesFlowCookie, type Flow } from '../../lib/elicitation/flows.js'
+import { createFlows, FLOW_TTL_MS, hashFlowCookie, matchesFlowCookie, type Flow } from '../../lib/elicitation/flows.js'
 import { createRecords } from '../../lib/elicitation/records.js'
 import { memoryStore } from '../../lib/index.js'
+import { hashConnection } from '../../lib/principal.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer } from '../../lib/vault/sealer.js'
+import { advance } from '../fixtures/clock.js'
 
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
 const principal = { issuer: 'i', subject: 's' }
@@ -48,6 +50,32 @@ t.test('what is stored is sealed to its own place', async t => {
     t.type(await records.put(place, { ...flow, status: 'started', generation: 0, expiresAt: 0 }, found.revision, 1000), 'string', 'and can be written anew')
     t.match(await records.get(place), { record: flow })
   }
+})
+
+t.test('a flow whose generation the store has lost, or another key has sealed, counts as revoked', async t => {
+  const { state } = memoryStore()
+  const flows = createFlows({ state, sealer })
+  const find = async (name: string): Promise<Flow> => (await flows.find(name))!
+  await flows.start('state', principal, flow)
+  const key = `flow-generation:${hashConnection(principal, 'acme')}`
+  t.equal(await flows.isRevoked(await find('state'), principal), false)
+  const elsewhere = createFlows({ state, sealer: createSealer(createKeyRing([randomBytes(32)])) })
+  await elsewhere.revoke(principal, 'acme')
+  t.equal(await flows.isRevoked(await find('state'), principal), true, 'another process has disconnected, with a key that is unknown here')
+  t.equal(await state.delete(key, (await state.get(key))!.revision), true)
+  t.equal(await flows.isRevoked(await find('state'), principal), true, 'the record is gone')
+  await flows.start('later', principal, flow)
+  t.equal(await flows.isRevoked(await find('later'), principal), false)
+})
+
+t.test('the record of a generation lives as long as the last flow that was started', async t => {
+  const { state } = memoryStore()
+  const flows = createFlows({ state, sealer })
+  await flows.revoke(principal, 'acme')
+  advance(t, FLOW_TTL_MS + 59 * 60_000)
+  await flows.start('state', principal, flow)
+  advance(t, FLOW_TTL_MS)
+  t.equal(await flows.isRevoked((await flows.find('state'))!, principal), false)
 })
 
 t.test('a disconnect ends the flows of one user at one provider that were started before it, and no later one', async t => {

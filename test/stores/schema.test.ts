@@ -12,12 +12,15 @@ const missing = (mend: string) => ({ code: 'FST_MCP_CONNECT_SCHEMA_MISSING', mes
 const kinds = await lastingKinds(t)
 
 /** Fails on whatever is done with it. */
-const untouchable = (): never => new Proxy({}, { get: (_target, name) => { throw new Error(`${String(name)} was used`) } }) as never
+const untouchable = (options?: object): never => new Proxy({}, {
+  get: (_target, name) => name === 'options' ? options : () => { throw new Error(`${String(name)} was used`) }
+}) as never
 
 t.test('a constructor does no I/O', async t => {
   t.doesNotThrow(() => sqliteStore(untouchable()))
   t.doesNotThrow(() => redisStore(untouchable()))
-  t.doesNotThrow(() => postgresStore(untouchable()))
+  t.doesNotThrow(() => postgresStore(untouchable({ max: 2 })))
+  t.throws(() => postgresStore(untouchable({ max: 1 })), { code: 'FST_MCP_CONNECT_OPTIONS', message: /a max of 2 or more/ })
 })
 
 t.test('SQLite: several processes begin with a new file at once', async t => {

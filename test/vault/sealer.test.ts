@@ -39,6 +39,15 @@ t.test('VLT-07 the same plaintext never seals to the same', async t => {
   for (const index of [2, 3, 4, 5]) t.equal(new Set(parts.map(part => index < 4 ? part[index] : part.slice(2).join())).size, 100_000)
 })
 
+t.test('VLT-14 a sealed value has one form', async t => {
+  const sealer = createSealer(createKeyRing([first]))
+  const sealed = sealer.seal('x', context)
+  const lastBits = sealed.slice(0, -1) + String.fromCharCode(sealed.charCodeAt(sealed.length - 1) + 1)
+  for (const other of [`${sealed}!`, `${sealed}=`, `${sealed} `, `${sealed.slice(0, -3)} ${sealed.slice(-3)}`, lastBits]) {
+    t.throws(() => sealer.open(other, context), broken, other.slice(-6))
+  }
+})
+
 t.test('VLT-10 VLT-14 whatever is changed, nothing opens', async t => {
   const sealer = createSealer(createKeyRing([first]))
   const sealed = sealer.seal('plaintext-canary', context)

@@ -1,9 +1,9 @@
 import { AdapterFailedError, AdapterInvalidError, shortCode } from './errors.js'
-import type { Revision, StateStore, Stored, TokenVault } from './types.js'
+import type { Bus, Revision, StateStore, Stored, TokenVault } from './types.js'
 import { withTimeout } from './with-timeout.js'
 
 /*
- * Vaults and state stores as others have written them. What they throw is told from what is thrown on purpose, whatever
+ * Vaults, state stores and buses as others have written them. What they throw is told from what is thrown on purpose, whatever
  * status it carries; a call that hangs is given up; and what they return is checked, so that whoever writes one sees at
  * once what it must return.
  */
@@ -38,6 +38,14 @@ export function checkState (state: State, timeoutMs = TIMEOUT_MS): State {
     get,
     put: (key, value, expected, ttlMs) => unlessMade(value, () => put(key, value, expected, ttlMs), () => get(key)),
     delete: checked('state.delete', (...args: Parameters<State['delete']>) => state.delete(...args), readDeleted, timeoutMs)
+  }
+}
+
+/** The same for a bus. Publishing is best effort, and left to whoever does it. */
+export function checkBus (bus: Bus, timeoutMs = TIMEOUT_MS): Bus {
+  return {
+    publish: message => bus.publish(message),
+    subscribe: checked('bus.subscribe', (...args: Parameters<Bus['subscribe']>) => bus.subscribe(...args), readEnd, timeoutMs)
   }
 }
 
@@ -90,6 +98,11 @@ function readRevision (name: string, result: unknown): Revision | null {
 function readDeleted (name: string, result: unknown): boolean {
   if (typeof result === 'boolean') return result
   throw new AdapterInvalidError(name, 'a boolean: whether the revision was there')
+}
+
+function readEnd (name: string, result: unknown): () => Promise<void> {
+  if (typeof result === 'function') return result as () => Promise<void>
+  throw new AdapterInvalidError(name, 'a function that ends the subscription')
 }
 
 type Page = Awaited<ReturnType<TokenVault['list']>>

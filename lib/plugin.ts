@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { checkState, checkVault, type State } from './adapters.js'
+import { checkBus, checkState, checkVault } from './adapters.js'
 import { createBrowserSessions } from './browser/browser-session.js'
 import { createCookies } from './browser/cookies.js'
 import { createFlowCookies } from './browser/flow-cookies.js'
@@ -25,10 +25,9 @@ import { resolveOptions } from './options.js'
 import { hashConnection } from './principal.js'
 import { randomToken } from './random.js'
 import { isForgetful } from './stores/forgetful.js'
-import type { ContextOf, Guard, McpConnect, McpConnectOptions, McpServerLike, TokenVault } from './types.js'
+import type { ContextOf, Guard, McpConnect, McpConnectOptions, McpServerLike, StateStore, TokenVault } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
 import { createSealer } from './vault/sealer.js'
-import { withTimeout } from './with-timeout.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -42,7 +41,15 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const { log } = app
   const state = checkState(store.state)
   const vault = checkVault(settings.vault)
-  await assertUsable(vault, state)
+  const closers: Array<() => Promise<unknown>> = []
+  app.addHook('onClose', async () => {
+    try {
+      await Promise.all(closers.map(close => close()))
+    } finally {
+      await store.close()
+    }
+  })
+  await assertUsable(settings.vault, store.state)
   warnOfMemory(log, { vault: settings.vault, state: store.state, bus: store.bus })
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
@@ -55,15 +62,9 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const elicitations = createElicitations({ ...records, declines, onAbandoned }, settings.elicitationTtlMs)
   const resealing = createResealing({ vault, sealer, log })
   const connections = createConnections({ vault, sealer, resealing })
-  const completion = await createCompletion(store.bus, error =>
+  const completion = await createCompletion(checkBus(store.bus, START_TIMEOUT_MS), error =>
     log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
-  app.addHook('onClose', async () => {
-    try {
-      await Promise.all([completion.close(), resealing.close()])
-    } finally {
-      await store.close()
-    }
-  })
+  closers.push(completion.close, resealing.close)
 
   await app.register(async child => {
     logRoutesOnly(child)
@@ -120,16 +121,19 @@ function warnOnce (log: FastifyBaseLogger): (error: Error) => void {
   }
 }
 
-/** Less than Fastify gives a plugin, whose own error would tell nothing (`pluginTimeout`, ten seconds). */
-const START_TIMEOUT_MS = 5000
+/** Twice this is less than Fastify gives a plugin, whose own error would tell nothing (`pluginTimeout`, ten seconds). */
+const START_TIMEOUT_MS = 4500
 
 /**
- * A vault or a store that cannot be used is better told at start-up: by one look at each, and a record for a second.
- * @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_ADAPTER_INVALID, FST_MCP_CONNECT_STORE_TIMEOUT
+ * A vault or a store that cannot be used is better told at start-up: by one look into the vault, and a record for a second.
+ * @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_ADAPTER_INVALID
  */
-async function assertUsable (vault: TokenVault, state: State): Promise<void> {
+async function assertUsable (vault: TokenVault, state: StateStore): Promise<void> {
   const place = hashFields('start-up')
-  await withTimeout(Promise.all([vault.get(place, place), state.put(hashFields('start-up', randomToken()), 'start-up', null, 1000)]), START_TIMEOUT_MS)
+  await Promise.all([
+    checkVault(vault, START_TIMEOUT_MS).get(place, place),
+    checkState(state, START_TIMEOUT_MS).put(hashFields('start-up', randomToken()), 'start-up', null, 1000)
+  ])
 }
 
 function warnOfMemory (log: FastifyBaseLogger, parts: Readonly<Record<string, object>>): void {

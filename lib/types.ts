@@ -158,7 +158,7 @@ export interface Store {
   readonly vault: TokenVault
   readonly state: StateStore
   readonly bus: Bus
-  /** Called once the application has closed. */
+  /** Called once, while the application closes, when nothing else uses the store any longer. */
   close (): Promise<void>
 }
 
@@ -286,6 +286,7 @@ export interface McpConnect {
    * a dry run finds nothing left to do and nothing unreadable, older keys can be taken out.
    * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the vault fails: call it again, and it goes on
    * @throws FST_MCP_CONNECT_ADAPTER_INVALID when the vault returns something else than it must
+   * @throws FST_MCP_CONNECT_STORE_TIMEOUT when it does not answer in time: the same
    * @throws FST_MCP_CONNECT_STORE_CONTENTION when others change one grant again and again
    */
   reseal (options?: ResealOptions): Promise<ResealReport>

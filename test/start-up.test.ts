@@ -4,18 +4,19 @@ import t, { type Test } from 'tap'
 import { mcpConnect, memoryStore, type McpConnectOptions } from '../lib/index.js'
 import { createStorage, openStore } from './fixtures/stores.js'
 
+const good = (): McpConnectOptions => ({
+  baseUrl: 'https://mcp.example.com',
+  store: memoryStore(),
+  keys: [randomBytes(32).toString('base64')],
+  browser: { identify: () => null },
+  providers: {}
+})
+
 async function warnings (t: Test, change: Partial<McpConnectOptions>): Promise<string[]> {
   const lines: string[] = []
   const app = Fastify({ logger: { stream: { write: (line: string) => { lines.push(line) } } } })
   t.teardown(() => app.close())
-  await app.register(mcpConnect, {
-    baseUrl: 'https://mcp.example.com',
-    store: memoryStore(),
-    keys: [randomBytes(32).toString('base64')],
-    browser: { identify: () => null },
-    providers: {},
-    ...change
-  })
+  await app.register(mcpConnect, { ...good(), ...change })
   return lines.filter(line => line.includes('"level":40'))
 }
 
@@ -53,7 +54,21 @@ t.test('a store or a bus that does not answer is told before Fastify gives up', 
   const never = async (): Promise<never> => await new Promise(() => {})
   const store = memoryStore()
   await Promise.all([
-    t.rejects(warnings(t, { vault: { ...store.vault, get: never } }), { code: 'FST_MCP_CONNECT_STORE_TIMEOUT', message: /does its server answer/ }),
-    t.rejects(warnings(t, { store: { ...store, bus: { ...store.bus, subscribe: never } } }), { code: 'FST_MCP_CONNECT_STORE_TIMEOUT' })
+    t.rejects(warnings(t, { vault: { ...store.vault, get: never } }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^vault\.get .*does its server answer/ }),
+    t.rejects(warnings(t, { store: { ...store, bus: { ...store.bus, subscribe: never } } }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^bus\.subscribe / })
   ])
+  const deaf = { ...store, bus: { ...store.bus, subscribe: async () => undefined as never } }
+  await t.rejects(warnings(t, { store: deaf }), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^bus\.subscribe .*ends the subscription/ })
+})
+
+t.test('a store is closed with the application, also when it could not be used', async t => {
+  for (const fault of [{}, { vault: { ...memoryStore().vault, get: async () => { throw new Error('down') } } }]) {
+    let closed = 0
+    const app = Fastify()
+    const registered = app.register(mcpConnect, { ...good(), store: { ...memoryStore(), close: async () => { closed++ } }, ...fault })
+    await Promise.resolve(registered).then(() => {}, () => {})
+    t.equal(closed, 0)
+    await app.close()
+    t.equal(closed, 1)
+  }
 })

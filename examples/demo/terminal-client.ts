@@ -69,8 +69,9 @@ export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = tr
     complete.add(elicitationId)
     waiting.get(elicitationId)?.()
   })
+  signal?.throwIfAborted()
   const closeEarly = () => { client.close().catch(() => {}) }
-  signal?.addEventListener('abort', closeEarly)
+  signal?.addEventListener('abort', closeEarly, { once: true })
   await client.connect(transport)
 
   return {

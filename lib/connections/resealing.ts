@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { setImmediate } from 'node:timers/promises'
 import { LOST, untilWon } from '../compare-and-set.js'
-import { AdapterInvalidError, SealBrokenError } from '../errors.js'
+import { AdapterInvalidError, SealBrokenError, StoreContentionError } from '../errors.js'
 import type { ResealOptions, ResealReport, TokenVault } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
 import { withTimeout } from '../with-timeout.js'
@@ -33,13 +33,14 @@ export function createResealing ({ vault, sealer, log }: { vault: TokenVault, se
   const recent = new Map<string, number>()
   let pausedUntil = 0
 
-  function isDue (place: string): boolean {
-    const now = Date.now()
-    if (underWay.size >= PAGE || now < pausedUntil || now < (recent.get(place) ?? 0)) return false
+  const isDue = (place: string, now: number): boolean =>
+    !underWay.has(place) && underWay.size < PAGE && now >= pausedUntil && now >= (recent.get(place) ?? 0)
+
+  function remember (place: string, now: number): void {
     recent.delete(place)
     recent.set(place, now + PAUSE_MS)
-    for (const oldest of recent.keys()) if (recent.size > MAX_RECENT) recent.delete(oldest); else break
-    return true
+    const [oldest] = recent.keys()
+    if (recent.size > MAX_RECENT) recent.delete(oldest!)
   }
 
   async function reseal (owner: string, name: string, dryRun = false): Promise<Outcome> {
@@ -60,9 +61,11 @@ export function createResealing ({ vault, sealer, log }: { vault: TokenVault, se
   return {
     lazily (owner, name) {
       const place = owner + name
-      if (!isDue(place)) return
+      const now = Date.now()
+      if (!isDue(place, now)) return
+      remember(place, now)
       const work = reseal(owner, name).then(() => {}, error => {
-        pausedUntil = Date.now() + PAUSE_MS
+        if (!(error instanceof StoreContentionError)) pausedUntil = Date.now() + PAUSE_MS
         log.warn({ err: error }, 'mcp-connect: a grant could not be sealed with the newest key; it will be tried again in a minute or later')
       })
       underWay.set(place, work.finally(() => underWay.delete(place)))

@@ -44,11 +44,10 @@ interface Watcher {
 
 const SWEEP_INTERVAL_MS = 60_000
 const BUS_TIMEOUT_MS = 1000
-const START_TIMEOUT_MS = 3000
 /** How long after its link has expired an elicitation can still end: the user may have gone to the provider in the last moment. */
 const LATEST_END_MS = FLOW_TTL_MS + HOLD_MS
 
-/** @throws FST_MCP_CONNECT_STORE_TIMEOUT, or what the bus throws, when nobody can subscribe */
+/** @throws what the bus throws when nobody can subscribe */
 export async function createCompletion (bus: Bus, onError: (error: unknown) => void): Promise<Completion> {
   const byId = new Map<string, Watched>()
   const byTopic = new Map<string, Set<Watched>>()
@@ -77,13 +76,9 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
     }
   }
 
-  const subscription = bus.subscribe(message => {
+  const unsubscribe = await bus.subscribe(message => {
     const { data } = messageSchema.safeParse(parseJson(message))
     if (data !== undefined) deliver(data.topic, data.before)
-  })
-  const unsubscribe = await withTimeout(subscription, START_TIMEOUT_MS).catch(error => {
-    subscription.then(end => end(), () => {})
-    throw error
   })
 
   const sweeper = setInterval(() => {

@@ -31,7 +31,7 @@ export interface Flows {
   claim (state: string): Promise<boolean>
   /** Ends all flows of a principal at a provider that have been started so far: what was disconnected does not come back by itself. */
   revoke (principal: Principal, provider: string): Promise<void>
-  /** Also `true` when it cannot be known any longer, since the store has lost the record of it. */
+  /** Also `true` when the record of it is gone. A store that goes back to an older record is not noticed. */
   isRevoked (flow: Flow, principal: Principal): Promise<boolean>
 }
 

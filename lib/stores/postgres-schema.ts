@@ -23,7 +23,8 @@ export interface PostgresClient {
 
 /**
  * The versions of the schema: the statements at index 0 make version 1 of an empty schema, each further one makes the next
- * version of the one before, and they write down which it is. Those that have been published never change. The tables lie in the first schema of `search_path`.
+ * version of the one before, and they write down which it is. Those that have been published never change. The tables lie in
+ * the first schema of `search_path`.
  *
  * Keys are compared byte by byte (collation "C"). What expires soon is vacuumed often, and pages keep room for updates in place.
  */
@@ -57,7 +58,7 @@ export async function migratePostgres (pool: PostgresPool): Promise<void> {
   client.on('error', ignore)
   let done = false
   try {
-    await client.query('BEGIN')
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')     // whoever has waited for the lock sees what was done
     await client.query(LOCK)
     const version = await readVersion(client)
     if (version > postgresMigrations.length) throw new SchemaNewerError('PostgreSQL', String(version))

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { OptionsError } from '../errors.js'
 import type { Store, Stored } from '../types.js'
 import { withTimeout } from '../with-timeout.js'
@@ -31,19 +32,22 @@ const COUNT = `INSERT INTO mcp_connect_counts AS old (key, count, expires_at) VA
 const EXPIRING = ['mcp_connect_state', 'mcp_connect_counts']
 const SWEEP_SLICE = 1000
 const CHECK_TIMEOUT_MS = 10_000
-const ATTEMPTS = 50
+const SERIALIZATION_TIMEOUT_MS = 5000
+const SERIALIZATION_PAUSE_MS = 5
 
 /**
  * With a stricter isolation than PostgreSQL's default (`default_transaction_isolation`), a statement that meets another one fails
  * instead of looking again (40001, 40P01); sent again, it looks.
  */
 async function unlessSerialization<T> (send: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+  const deadline = performance.now() + SERIALIZATION_TIMEOUT_MS
+  for (;;) {
     try {
       return await send()
     } catch (error) {
-      if (attempt === ATTEMPTS || !['40001', '40P01'].includes((error as { code: string }).code)) throw error
+      if (!['40001', '40P01'].includes((error as { code: string }).code) || performance.now() > deadline) throw error
     }
+    await setTimeout(SERIALIZATION_PAUSE_MS * Math.random())
   }
 }
 
@@ -59,11 +63,11 @@ export function postgresStore (pool: PostgresPool): Store {
   let checked: Promise<void> | undefined
 
   async function query (text: string, values?: unknown[]): Promise<PostgresResult> {
-    checked ??= withTimeout(assertPostgresSchema(pool), CHECK_TIMEOUT_MS)
+    const own = checked ??= withTimeout(unlessSerialization(() => assertPostgresSchema(pool)), CHECK_TIMEOUT_MS)
     try {
-      await checked
+      await own
     } catch (error) {
-      checked = undefined
+      if (checked === own) checked = undefined
       throw error
     }
     return await unlessSerialization(() => pool.query(text, values))

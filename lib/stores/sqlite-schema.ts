@@ -67,11 +67,11 @@ function writeAhead (db: SqliteDatabase): void {
 }
 
 /**
- * Settings that belong to a connection: others that write are not waited for long, since that holds up the event loop, what is
+ * Settings that belong to a connection: others that write are not waited for, since that holds up the event loop, what is
  * written survives a loss of power, and the journal is taken into the file in small parts, for the event loop's sake too.
  */
 export function prepareConnection (db: SqliteDatabase): void {
-  db.exec('PRAGMA busy_timeout = 5')
+  db.exec('PRAGMA busy_timeout = 0')
   db.exec('PRAGMA synchronous = FULL')
   db.exec('PRAGMA wal_autocheckpoint = 100')
 }

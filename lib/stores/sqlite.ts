@@ -36,7 +36,7 @@ const NEXT = 'SELECT id, message FROM mcp_connect_messages WHERE id > ? ORDER BY
 const EXPIRING = ['mcp_connect_state', 'mcp_connect_counts', 'mcp_connect_messages']
 const SWEEP_SLICE = 50
 const POLL_INTERVAL_MS = 200
-const BUSY_TIMEOUT_MS = 5000
+const BUSY_TIMEOUT_MS = 4000
 const BUSY_PAUSE_MS = 10
 const MESSAGE_TTL_MS = 60_000
 
@@ -69,7 +69,7 @@ function isBusy (error: unknown): boolean {
 export function sqliteStore (db: SqliteDatabase): Store {
   const statements = new Map<string, SqliteStatement>()
   const listeners = createListeners()
-  let poller: NodeJS.Timeout | undefined
+  let polling: Promise<NodeJS.Timeout> | undefined
   let heard = 0
 
   function statement (sql: string): SqliteStatement {
@@ -92,10 +92,21 @@ export function sqliteStore (db: SqliteDatabase): Store {
     return row === undefined ? null : { value: row.value, revision: row.revision }
   }
 
+  async function startPolling (): Promise<NodeJS.Timeout> {
+    heard = Number.MAX_SAFE_INTEGER     // nothing is new before it is known what is old
+    heard = (await get(LATEST) as { id: number }).id
+    return setInterval(() => { try { poll() } catch { /* the next poll tries again */ } }, POLL_INTERVAL_MS).unref()
+  }
+
+  function stopPolling (): void {
+    if (listeners.size > 0) return
+    polling?.then(clearInterval, () => {})
+    polling = undefined
+  }
+
   /** Hands out what other processes have published, and this one. */
   function poll (): void {
     for (const { id, message } of statement(NEXT).all(heard) as Array<{ id: number, message: string }>) {
-      if (id <= heard) continue     // a listener that published has had it handed out meanwhile
       heard = id
       listeners.tell(message)
     }
@@ -160,24 +171,26 @@ export function sqliteStore (db: SqliteDatabase): Store {
       async publish (message) {
         sweeper.start()
         await changes(PUBLISH, message, MESSAGE_TTL_MS)
-        if (listeners.size > 0) poll()
       },
       async subscribe (listener) {
-        if (listeners.size === 0) {
-          heard = (statement(LATEST).get() as { id: number }).id
-          poller = setInterval(() => { try { poll() } catch { /* the next poll tries again */ } }, POLL_INTERVAL_MS).unref()
+        const remove = listeners.add(listener)
+        const end = async (): Promise<void> => {
+          remove()
+          stopPolling()
         }
-        const end = listeners.add(listener)
-        return async () => {
-          end()
-          if (listeners.size === 0) clearInterval(poller)
+        try {
+          await (polling ??= startPolling())
+        } catch (error) {
+          await end()
+          throw error
         }
+        return end
       }
     },
 
     async close () {
       listeners.clear()
-      clearInterval(poller)
+      stopPolling()
       sweeper.close()
     }
   }

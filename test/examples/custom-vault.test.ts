@@ -73,7 +73,7 @@ t.test('whatever else Vault answers is an error, which tells the status and no s
   const [owner, name] = place()
   const revision = await keyValueVault(server).put(owner, name, 'sealed', null)
   const refuses = async (change: Partial<Parameters<typeof keyValueVault>[0]>, message: RegExp, comment: string): Promise<void> => {
-    const vault = keyValueVault({ address: server.address, token: server.token, mount: server.mount, timeoutMs: 100, ...change })
+    const vault = keyValueVault({ address: server.address, token: server.token, mount: server.mount, timeoutMs: 30_000, ...change })
     for (const [method, call] of Object.entries({
       get: () => vault.get(owner, name),
       create: () => vault.put(owner, name, 'canary-value', null),
@@ -107,7 +107,7 @@ t.test('whatever else Vault answers is an error, which tells the status and no s
   await t.rejects(vault.put(owner, name, 'value', revision), /Vault answered 404 to a write/, 'a write is never to nothing')
   await t.rejects(vault.delete(owner, name, revision!), /Vault answered 404 to a write/)
   server.fault = () => {}
-  await refuses({}, /Vault does not answer: TimeoutError/, 'no answer in time')
+  await refuses({ timeoutMs: 100 }, /Vault does not answer: TimeoutError/, 'no answer in time')
   server.fault = response => { response.destroy() }
   await refuses({}, /Vault does not answer: \w+/, 'a cut connection')
   server.fault = undefined

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { postgresStore, redisStore } from '../../lib/index.js'
+import { migratePostgres, postgresStore, redisStore } from '../../lib/index.js'
 import { vaultContract } from '../../lib/testing/index.js'
 import { createStorage, lastingKinds, openPool, openSqlite, type StorageSpec } from '../fixtures/stores.js'
 
@@ -90,11 +90,11 @@ if (kinds.includes('postgres')) {
   for (const isolation of ['repeatable read', 'serializable']) {
     t.test(`PostgreSQL: with default_transaction_isolation of ${isolation}, a lost race is no error`, async t => {
       const storage = await createStorage(t, 'postgres')
-      await storage.open()
       const { schema } = storage.spec as StorageSpec & { kind: 'postgres' }
       const pool = openPool(`${schema} -c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`)
       t.teardown(() => pool.end())
       t.strictSame((await pool.query('SHOW transaction_isolation')).rows, [{ transaction_isolation: isolation }])
+      await Promise.all(Array.from({ length: 8 }, () => migratePostgres(pool)))
       const store = postgresStore(pool)
       for (const { name, run } of vaultContract.filter(({ name }) => /at once|one wins|write until/.test(name))) await t.test(name, async () => await run(() => store.vault))
       await store.close()

@@ -95,6 +95,20 @@ t.test('two processes that disagree about the newest key do not seal a grant in 
   t.strictSame(await keysOf(vault, after), new Set([idOf(newKey)]), 'and tries again later')
 })
 
+t.test('of 10,000 places it is remembered when they were tried, and of no more', async t => {
+  const { vault, after } = await startOld(0)
+  const tries = t.capture(vault, 'get', async () => null)
+  for (let i = 0; i <= 10_000; i++) {
+    after.resealing.lazily(String(i), '')
+    if (i % 20 === 19) await after.resealing.close()
+  }
+  await after.resealing.close()
+  t.equal(tries().length, 10_001)
+  for (const i of [0, 2]) after.resealing.lazily(String(i), '')
+  await after.resealing.close()
+  t.strictSame(tries().map(({ args }) => args[0]), ['0'], 'the oldest one is forgotten')
+})
+
 t.test('what is read is sealed anew for some users at a time', async t => {
   const { vault, after } = await startOld(50)
   let waiting = 0
@@ -104,12 +118,12 @@ t.test('what is read is sealed anew for some users at a time', async t => {
 })
 
 t.test('a vault that fails while it is sealed anew fails no call', async t => {
-  const { vault, after } = await startOld(1)
+  const { vault, after } = await startOld(2)
   t.intercept(vault, 'put', { value: async () => { throw new Error('down') } })
   t.equal(await tokenOf(after, 'user 0'), 'token 0')
   await after.resealing.close()
   t.match(after.warnings, [[{ err: { message: 'down' } }, /tried again/]])
-  t.equal(await tokenOf(after, 'user 0'), 'token 0')
+  for (const i of [0, 1]) t.equal(await tokenOf(after, `user ${i}`), `token ${i}`)
   await after.resealing.close()
   t.equal(after.warnings.length, 1, 'it is left alone for a while')
   await t.rejects(after.resealing.all(), { message: 'down' }, 'but the command does not wait')
@@ -124,7 +138,9 @@ t.test('a vault that hangs while it is sealed anew does not keep the application
   const paused = pause(t, vault, 'put')
   t.equal(await tokenOf(after, 'user 0'), 'token 0')
   await paused.reached
+  const begun = performance.now()
   await after.resealing.close()
+  t.ok(performance.now() - begun < 5000)
   t.strictSame(await keysOf(vault, after), new Set([idOf(oldKey)]))
   paused.resume()
 })

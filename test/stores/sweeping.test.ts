@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { BREATH_MS, INTERVAL_MS } from '../../lib/stores/sweeper.js'
+import { BREATH_MS, createSweeper, INTERVAL_MS } from '../../lib/stores/sweeper.js'
 import { createStorage, lastingKinds, openPool, openSqlite, type StorageSpec } from '../fixtures/stores.js'
 
 interface Timer {
@@ -40,6 +40,16 @@ async function keysOf (spec: StorageSpec): Promise<string[]> {
 async function until (happened: () => boolean): Promise<void> {
   while (!happened()) await setTimeout(5)
 }
+
+t.test('a sweep that fails is tried again later', async t => {
+  const timers = captureSweeper(t)
+  const sweeper = createSweeper(async () => { throw new Error('down') })
+  sweeper.start()
+  timers.pop()!.run()
+  await until(() => timers.length > 0)
+  t.equal(timers[0]!.ms, INTERVAL_MS)
+  sweeper.close()
+})
 
 /** More than two slices. */
 const EXPIRING = { sqlite: 120, postgres: 2100 }

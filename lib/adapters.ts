@@ -1,5 +1,5 @@
 import { AdapterFailedError, AdapterInvalidError, shortCode } from './errors.js'
-import type { Bus, Revision, StateStore, Stored, TokenVault } from './types.js'
+import type { Bus, Revision, StateStore, Stored, TokenVault } from './storage.js'
 import { withTimeout } from './with-timeout.js'
 
 /*
@@ -7,9 +7,6 @@ import { withTimeout } from './with-timeout.js'
  * status it carries; a call that hangs is given up; and what they return is checked, so that whoever writes one sees at
  * once what it must return.
  */
-
-/** What is used of a state store. */
-export type State = Pick<StateStore, 'get' | 'put' | 'delete'>
 
 const TIMEOUT_MS = 10_000
 
@@ -31,13 +28,14 @@ export function checkVault (vault: TokenVault, timeoutMs = TIMEOUT_MS): TokenVau
 }
 
 /** The same for a state store. */
-export function checkState (state: State, timeoutMs = TIMEOUT_MS): State {
-  const get = checked('state.get', (...args: Parameters<State['get']>) => state.get(...args), readStored, timeoutMs)
-  const put = checked('state.put', (...args: Parameters<State['put']>) => state.put(...args), readRevision, timeoutMs)
+export function checkState (state: StateStore, timeoutMs = TIMEOUT_MS): StateStore {
+  const get = checked('state.get', (...args: Parameters<StateStore['get']>) => state.get(...args), readStored, timeoutMs)
+  const put = checked('state.put', (...args: Parameters<StateStore['put']>) => state.put(...args), readRevision, timeoutMs)
   return {
     get,
     put: (key, value, expected, ttlMs) => unlessMade(value, () => put(key, value, expected, ttlMs), () => get(key)),
-    delete: checked('state.delete', (...args: Parameters<State['delete']>) => state.delete(...args), readDeleted, timeoutMs)
+    delete: checked('state.delete', (...args: Parameters<StateStore['delete']>) => state.delete(...args), readDeleted, timeoutMs),
+    count: checked('state.count', (...args: Parameters<StateStore['count']>) => state.count(...args), readCount, timeoutMs)
   }
 }
 
@@ -98,6 +96,14 @@ function readRevision (name: string, result: unknown): Revision | null {
 function readDeleted (name: string, result: unknown): boolean {
   if (typeof result === 'boolean') return result
   throw new AdapterInvalidError(name, 'a boolean: whether the revision was there')
+}
+
+type Count = Awaited<ReturnType<StateStore['count']>>
+
+function readCount (name: string, result: unknown): Count {
+  const { count, resetMs } = Object(result) as Record<keyof Count, unknown>
+  if (Number.isInteger(count) && Number(count) > 0 && typeof resetMs === 'number' && resetMs >= 0) return { count: Number(count), resetMs }
+  throw new AdapterInvalidError(name, 'an object of the numbers count, from 1, and resetMs')
 }
 
 function readEnd (name: string, result: unknown): () => Promise<void> {

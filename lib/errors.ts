@@ -26,13 +26,18 @@ export const SdkMismatchError = createError(`${CODE}SDK_MISMATCH`,
   'install the SDK once ("npm ls @modelcontextprotocol/sdk" must show one copy) and pass its McpServer', 500)
 export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
-export const IdentityInvalidError = createError(`${CODE}IDENTITY_INVALID`,
-  'browser.identify must return null, or an object with the non-empty strings issuer and subject (and tenant)', 500)
+export const IdentityInvalidError = createError<[string]>(`${CODE}IDENTITY_INVALID`,
+  '%s an object with the non-empty strings issuer and subject (and tenant)', 500)
 export const SignInUrlInvalidError = createError(`${CODE}SIGN_IN_URL_INVALID`,
-  'browser.signInUrl must return a path on this server or an absolute http(s) URL', 500)
+  'browser.signInUrl and switchAccountUrl must return a path on this server or an absolute http(s) URL', 500)
 
 // Who is in front of the browser
 export const SignInRequiredError = createError(`${CODE}SIGN_IN_REQUIRED`, 'Nobody is signed in in this browser', 401)
+export const SessionLostError = createError(`${CODE}SESSION_LOST`,
+  'Nobody is signed in any more in the browser that was sent to the provider. Either the session has ended, or the session cookie of this ' +
+  'application is SameSite=Strict: browsers do not send it when the provider sends them back. Make it Lax', 401)
+export const SignInInvalidError = createError(`${CODE}SIGN_IN_INVALID`, 'The sign-in was started in another browser, or too long ago', 400)
+export const SignInFailedError = createError<[string]>(`${CODE}SIGN_IN_FAILED`, 'Nobody was signed in: %s', 502)
 export const SubjectMismatchError = createError<[string]>(`${CODE}SUBJECT_MISMATCH`,
   'The user in the browser and the one who asked differ in: %s. If they are the same person, principal(claims) and browser.identify(request) must agree, character by character', 403)
 export const FlowCookieMissingError = createError(`${CODE}FLOW_COOKIE_MISSING`, 'This was started in another browser', 403)
@@ -62,6 +67,13 @@ export const ScopeRefusedError = createError<[string]>(`${CODE}SCOPE_REFUSED`,
 export const ExchangeFailedError = createError<[string, string]>(`${CODE}EXCHANGE_FAILED`, '%s did not give a usable access token: %s', 502)
 export const ProviderUnavailableError = createError<[string, string]>(`${CODE}PROVIDER_UNAVAILABLE`, '%s cannot be reached: %s', 502)
 export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}PROVIDER_MISCONFIGURED`, 'The metadata of %s cannot be used: %s', 502)
+
+/** Too many of something (RFC 6585 section 4). The first one beyond the limit says so: the others need not be told again. */
+export class RateLimitedError extends createError(`${CODE}RATE_LIMITED`, 'Too many requests', 429) {
+  constructor (readonly first: boolean, readonly retryAfterMs: number) {
+    super()
+  }
+}
 
 // What is stored
 export const SealBrokenError = createError<[string]>(`${CODE}SEAL_BROKEN`,

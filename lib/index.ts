@@ -1,5 +1,6 @@
 export { mcpConnect, mcpConnect as default } from './plugin.js'
 export { allowLoopbackHttp } from './loopback.js'
+export { oidcLogin } from './oidc-login.js'
 export { defineProvider } from './providers/define-provider.js'
 export { github, type GithubRegistration } from './providers/github.js'
 export { memoryStore } from './stores/memory.js'
@@ -8,8 +9,9 @@ export { migratePostgres, postgresMigrations, type PostgresClient, type Postgres
 export { redisStore, type RedisClient, type RedisStoreOptions, type RedisSubscriber } from './stores/redis.js'
 export { sqliteStore } from './stores/sqlite.js'
 export { migrateSqlite, sqliteMigrations, type SqliteDatabase, type SqliteStatement } from './stores/sqlite-schema.js'
+export type { Bus, Revision, StateStore, Store, Stored, TokenVault } from './storage.js'
+export type { ConnectionOf, ContextOf, Guard, McpConnect, McpConnectProviders, McpServerLike, ProviderName, RequireOptions, ResealOptions, ResealReport } from './decorator.js'
 export type {
-  BrowserIdentity, BrowserUser, Bus, Claims, Connection, ConnectionOf, ContextOf, Guard, McpConnect, McpConnectOptions,
-  McpConnectProviders, McpServerLike, Principal, Provider, ProviderDefinition, ProviderName, RequireOptions, ResealOptions, ResealReport, Revision,
-  StateStore, Store, Stored, TokenVault
+  Account, BrowserIdentity, BrowserUser, Claims, Connection, LimitOption, Limits, McpConnectOptions, OidcLogin, OidcLoginOptions,
+  Principal, Provider, ProviderDefinition
 } from './types.js'

@@ -1,15 +1,18 @@
 import { z } from 'zod'
 import { OptionsError } from './errors.js'
 import { isSecure } from './loopback.js'
+import { isOidcLogin, oidcLogin } from './oidc-login.js'
 import { defineProvider } from './providers/define-provider.js'
-import { displayText, objectErrors } from './schemas.js'
-import type { BrowserIdentity, Claims, McpConnectOptions, Provider, ProviderDefinition, Store, TokenVault } from './types.js'
+import { displayText, durationSchema, objectErrors } from './schemas.js'
+import type { Store, TokenVault } from './storage.js'
+import type { BrowserIdentity, Claims, Limits, McpConnectOptions, OidcLogin, Provider, ProviderDefinition } from './types.js'
 import { parseSecret } from './vault/secret.js'
 
 /** The options, checked and complete. */
-export interface Settings extends Omit<Required<McpConnectOptions>, 'baseUrl' | 'keys' | 'providers'> {
+export interface Settings extends Omit<Required<McpConnectOptions>, 'baseUrl' | 'keys' | 'providers' | 'limits'> {
   readonly baseUrl: URL
   readonly keys: readonly [Buffer, ...Buffer[]]
+  readonly limits: Required<Limits>
   readonly providers: ReadonlyMap<string, Provider>
 }
 
@@ -17,8 +20,11 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const BASE_URL = 'must be the public base URL of this server, such as https://mcp.example.com'
 const KEYS = 'must be a list of keys, the newest first; make one with: openssl rand -base64 32'
-const TTL = `must be milliseconds, from ${MINUTE_MS} (a minute) to ${DAY_MS} (a day)`
-const COOL_DOWN = `must be milliseconds, from 0 to ${DAY_MS} (a day)`
+const BROWSER = 'must be oidcLogin({ ... }), or an object with the function identify(request), which tells who is signed in in the browser ' +
+  '(without it nobody could be told apart from who asked), and, if any, the functions signInUrl(returnTo) and switchAccountUrl(returnTo)'
+const LIMIT = 'must be { max, windowMs }: so many in so many milliseconds; or false for none'
+const COOKIE_NAME = 'must be the beginning of the cookies\' names: 1 to 40 letters, digits, _ and -'
+const DECORATOR_NAME = 'must be a name such as mcpConnect'
 
 const baseUrl = z.string(BASE_URL).refine(URL.canParse, BASE_URL)
   .transform(value => new URL(value))
@@ -58,6 +64,21 @@ const store = z.custom<Store>(value => hasMethods(value, ['close']),
     }
   })
 
+// A login is checked again: it may have been made by another copy of this package, or by hand.
+const browser = z.custom<BrowserIdentity | OidcLogin>(value => isBrowserIdentity(value) || (typeof value === 'object' && value !== null && isOidcLogin(value)), BROWSER)
+  .transform(value => {
+    if (!isOidcLogin(value)) return value
+    const { kind, ...options } = value
+    return oidcLogin(options)
+  })
+
+const limit = z.union([z.literal(false), z.strictObject({ max: z.int().min(1), windowMs: z.int().min(1000).max(DAY_MS) })], LIMIT)
+const limitsShape = {
+  address: limit.default({ max: 300, windowMs: MINUTE_MS }),
+  principal: limit.default({ max: 120, windowMs: MINUTE_MS }),
+  elicitations: limit.default({ max: 30, windowMs: 60 * MINUTE_MS })
+}
+
 const shape = {
   baseUrl,
   prefix: z.string().regex(/^(\/[a-z0-9_-]+)+$/i, 'must be a path such as /connect: a leading slash, no trailing one').default('/connect'),
@@ -67,13 +88,15 @@ const shape = {
   keys: z.array(key, KEYS).min(1, KEYS).transform(keys => keys as [Buffer, ...Buffer[]]),
   principal: functionSchema<Settings['principal']>('must be a function from claims to { issuer, subject, tenant? }')
     .default(() => (claims: Claims) => ({ issuer: claims['iss'], subject: claims['sub'] })),
-  browser: z.custom<BrowserIdentity>(isBrowserIdentity,
-    'must be an object with the function identify(request), which tells who is signed in in the browser (without it nobody could be told apart from who asked), and, if any, the function signInUrl(returnTo)'),
+  browser,
   providers,
   authorize: functionSchema<Settings['authorize']>('must be a function (principal, provider) => boolean').default(() => () => true),
   whenCapabilityUnknown: z.enum(['fallback', 'elicit'], 'must be "fallback" or "elicit"').default('fallback'),
-  elicitationTtlMs: z.int(TTL).min(MINUTE_MS, TTL).max(DAY_MS, TTL).default(15 * MINUTE_MS),
-  declineCoolDownMs: z.int(COOL_DOWN).min(0, COOL_DOWN).max(DAY_MS, COOL_DOWN).default(5 * MINUTE_MS)
+  elicitationTtlMs: durationSchema(MINUTE_MS, DAY_MS).default(15 * MINUTE_MS),
+  declineCoolDownMs: durationSchema(0, DAY_MS).default(5 * MINUTE_MS),
+  limits: z.strictObject(limitsShape, { error: objectErrors(Object.keys(limitsShape)) }).prefault({}),
+  cookieName: z.string(COOKIE_NAME).regex(/^[a-z0-9_-]{1,40}$/i, COOKIE_NAME).default('mcp-connect'),
+  decoratorName: z.string(DECORATOR_NAME).regex(/^[a-z_$][\w$]*$/i, DECORATOR_NAME).default('mcpConnect')
 }
 const schema = z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })
 
@@ -93,7 +116,9 @@ function functionSchema<F extends (...args: never[]) => unknown> (message: strin
 }
 
 function isBrowserIdentity (value: unknown): boolean {
-  return hasMethods(value, ['identify']) && ['function', 'undefined'].includes(typeof (value as BrowserIdentity).signInUrl)
+  if (!hasMethods(value, ['identify'])) return false
+  const { signInUrl, switchAccountUrl } = value as BrowserIdentity
+  return [signInUrl, switchAccountUrl].every(one => ['function', 'undefined'].includes(typeof one))
 }
 
 function hasMethods (value: unknown, names: readonly string[]): boolean {

@@ -1,31 +1,40 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { checkBus, checkState, checkVault } from './adapters.js'
-import { createBrowserSessions } from './browser/browser-session.js'
 import { createCookies } from './browser/cookies.js'
-import { createFlowCookies } from './browser/flow-cookies.js'
+import { createFormCookie } from './browser/form-cookie.js'
 import { createForms } from './browser/forms.js'
 import { logRoutesOnly } from './browser/logging.js'
+import { createOwnLogin } from './browser/login/own-login.js'
+import { createMismatches } from './browser/mismatches.js'
 import { registerRoutes } from './browser/routes.js'
+import { createStateCookies } from './browser/state-cookies.js'
 import { createUrls } from './browser/urls.js'
+import { createVisitLimits } from './browser/visit-limits.js'
 import { createConnections } from './connections/connections.js'
 import { createResealing } from './connections/resealing.js'
 import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
 import { createElicitations, type Elicitation } from './elicitation/elicitations.js'
-import { createFlows } from './elicitation/flows.js'
+import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
 import { hashFields } from './encoding.js'
 import { OptionsError } from './errors.js'
 import { createDecide } from './guard/guard.js'
 import { loadSdkCopies } from './guard/sdk-v1-copies.mjs'
 import { createSdkV1Guard } from './guard/sdk-v1.js'
+import { assertHost, warnOfTrustProxy } from './host.js'
+import { isOidcLogin } from './oidc-login.js'
 import { createConfigurations } from './oauth/configuration.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
-import { hashConnection } from './principal.js'
+import { hashConnection, parsePrincipal } from './principal.js'
 import { randomToken } from './random.js'
+import { createBrowserSessions } from './state/browser-sessions.js'
+import { createLimiter, type Limiter } from './state/limiter.js'
 import { isForgetful } from './stores/forgetful.js'
-import type { ContextOf, Guard, McpConnect, McpConnectOptions, McpServerLike, StateStore, TokenVault } from './types.js'
+import type { StateStore, TokenVault } from './storage.js'
+import type { ContextOf, Guard, McpConnect, McpServerLike } from './decorator.js'
+import type { Limits, McpConnectOptions } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
 import { createSealer } from './vault/sealer.js'
 
@@ -36,8 +45,9 @@ declare module 'fastify' {
 }
 
 async function plugin (app: FastifyInstance, options: McpConnectOptions): Promise<void> {
-  assertHost(app)
-  const { baseUrl, prefix, name, store, keys, browser, providers, principal, authorize, ...settings } = resolveOptions(options)
+  const settings = resolveOptions(options)
+  const { baseUrl, prefix, name, store, keys, browser, providers, principal, authorize, limits } = settings
+  assertHost(app, settings, app.prefix + prefix)
   const { log } = app
   const state = checkState(store.state)
   const vault = checkVault(settings.vault)
@@ -51,6 +61,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   })
   await assertUsable(settings.vault, store.state)
   warnOfMemory(log, { vault: settings.vault, state: store.state, bus: store.bus })
+  warnOfTrustProxy(app, settings)
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)
@@ -59,7 +70,10 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const audit = createAudit(log)
   const onAbandoned = ({ principal, provider }: Elicitation, holder: string): void =>
     audit({ event: 'exchange.orphan_possible', attempt: holder, provider, connection: hashConnection(principal, provider) })
-  const elicitations = createElicitations({ ...records, declines, onAbandoned }, settings.elicitationTtlMs)
+  const limiter = (kind: keyof Limits): Limiter => createLimiter(`limit-${kind}`, limits[kind], state, error =>
+    log.warn({ err: error }, 'mcp-connect: the store failed to count, and what it should have counted was let through'))
+  const elicitations = createElicitations({ ...records, declines, limiter: limiter('elicitations'), onAbandoned }, settings.elicitationTtlMs)
+  const sessions = isOidcLogin(browser) ? createBrowserSessions(records, { idleMs: browser.idleTtlMs, absoluteMs: browser.absoluteTtlMs }) : null
   const resealing = createResealing({ vault, sealer, log })
   const connections = createConnections({ vault, sealer, resealing })
   const completion = await createCompletion(checkBus(store.bus, START_TIMEOUT_MS), error =>
@@ -68,11 +82,15 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
 
   await app.register(async child => {
     logRoutesOnly(child)
-    const cookies = await createCookies(child, urls.secure)
+    const cookies = await createCookies(child, urls.secure, settings.cookieName)
+    const { login, identity } = isOidcLogin(browser)
+      ? createOwnLogin(browser, { principal, sessions: sessions!, ring, cookies, records, urls })
+      : { login: null, identity: browser }
     await registerRoutes(child, {
       name,
       urls,
-      browser,
+      browser: identity,
+      login,
       providers,
       authorize,
       elicitations,
@@ -81,8 +99,10 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       completion,
       connections,
       audit,
-      flowCookies: createFlowCookies(cookies),
-      forms: createForms(ring, createBrowserSessions(ring, cookies), urls.origin),
+      flowCookies: createStateCookies(cookies, 'flow', FLOW_TTL_MS),
+      forms: createForms(ring, createFormCookie(ring, cookies), urls.origin),
+      limits: createVisitLimits(limiter('address'), limiter('principal')),
+      mismatches: createMismatches(log),
       configuration: createConfigurations()
     })
   }, { prefix })
@@ -106,9 +126,15 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       // The overloads are told apart at run time, by parseRequirements.
       return { requireConnection } as Guard<ContextOf<S>>
     },
-    reseal: resealing.all
+    reseal: resealing.all,
+    async revokeBrowserSessions (principal) {
+      if (sessions === null) throw new OptionsError('revokeBrowserSessions ends sessions of oidcLogin; those of a login of your own are yours to end')
+      const who = parsePrincipal(principal)
+      if (who === null) throw new OptionsError('revokeBrowserSessions takes a principal: { issuer, subject, tenant? }')
+      await sessions.endAll(who)
+    }
   }
-  app.decorate('mcpConnect', mcpConnect)
+  app.decorate(settings.decoratorName, mcpConnect)
 }
 
 /** Says of each key that is missing once that records of it count as none. */
@@ -130,9 +156,11 @@ const START_TIMEOUT_MS = 4500
  */
 async function assertUsable (vault: TokenVault, state: StateStore): Promise<void> {
   const place = hashFields('start-up')
+  const key = hashFields('start-up', randomToken())
   await Promise.all([
     checkVault(vault, START_TIMEOUT_MS).get(place, place),
-    checkState(state, START_TIMEOUT_MS).put(hashFields('start-up', randomToken()), 'start-up', null, 1000)
+    checkState(state, START_TIMEOUT_MS).put(key, 'start-up', null, 1000),
+    checkState(state, START_TIMEOUT_MS).count(`count:${key}`, 1000)
   ])
 }
 
@@ -141,18 +169,6 @@ function warnOfMemory (log: FastifyBaseLogger, parts: Readonly<Record<string, ob
   if (process.env['NODE_ENV'] !== 'production' || forgetful.length === 0) return
   log.warn(`mcp-connect: memoryStore() in production keeps ${forgetful.join(', ')} in this process alone: a restart forgets it all, and with ` +
     'several processes whatever reaches another one than before fails. Use sqliteStore, redisStore or postgresStore')
-}
-
-/** Ids in our paths are 43 characters, keys of providers up to 64. */
-const LONGEST_PARAMETER = 64
-
-/** Refuses at start-up what would be a surprise at the first request. @throws FST_MCP_CONNECT_OPTIONS */
-function assertHost (app: FastifyInstance): void {
-  if (app.hasDecorator('mcpConnect')) throw new OptionsError('the plugin is registered here already; register it once')
-  const { maxParamLength, routerOptions } = app.initialConfig as { maxParamLength?: number, routerOptions?: { maxParamLength?: number } }
-  if (Math.min(maxParamLength ?? Infinity, routerOptions?.maxParamLength ?? Infinity) < LONGEST_PARAMETER) {
-    throw new OptionsError(`Fastify's maxParamLength is too small for the links; set it to ${LONGEST_PARAMETER} or more (its default is 100)`)
-  }
 }
 
 /** Lets an MCP server act for its users at third parties. See the README for its options. */

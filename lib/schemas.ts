@@ -13,6 +13,17 @@ export const scopeSchema = z.string('must be one scope').regex(/^[\x21\x23-\x5B\
 
 export const scopesSchema = z.array(scopeSchema, "must be a list of scopes, such as ['repo']")
 
+/** A duration in milliseconds. */
+export function durationSchema (min: number, max: number): z.ZodInt {
+  const message = `must be milliseconds, from ${min} to ${max} (${describeDuration(max)})`
+  return z.int(message).min(min, message).max(max, message)
+}
+
+function describeDuration (ms: number): string {
+  const days = ms / (24 * 60 * 60_000)
+  return days === 1 ? 'a day' : `${days} days`
+}
+
 /** What is wrong with an object as such: it is none, or it has members that are unknown. */
 export function objectErrors (known: readonly string[]): (issue: { readonly code?: string, readonly keys?: readonly string[] }) => string {
   return ({ code, keys = [] }) => code === 'unrecognized_keys'

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { allowLoopbackHttp } from './loopback.js'
+import type { Store, TokenVault } from './storage.js'
 
 /**
  * The authenticated MCP user. Two principals are the same when all three members are equal, code unit by code unit.
@@ -35,6 +36,44 @@ export interface BrowserIdentity {
    * @returns a path on this server, or an absolute URL
    */
   signInUrl? (returnTo: string): string
+  /**
+   * The address where somebody who is signed in can sign in with another account; pages offer it beside the account.
+   * @param returnTo as above
+   * @returns as above
+   */
+  switchAccountUrl? (returnTo: string): string
+}
+
+/** Sign-in at this server's own authorization server (OpenID Connect Core 1.0), as a web client that is registered there. */
+export interface OidcLoginOptions {
+  /** The issuer identifier; its metadata is found from it (OpenID Connect Discovery 1.0). */
+  readonly issuer: string
+  readonly clientId: string
+  /** Absent for a public client. */
+  readonly clientSecret?: string
+  /** How the client secret is sent (RFC 6749 section 2.3.1). @default 'client_secret_basic' */
+  readonly clientAuthentication?: 'client_secret_basic' | 'client_secret_post'
+  /** What is asked for; `openid` always is. @default ['openid', 'profile', 'email'] */
+  readonly scopes?: readonly string[]
+  /**
+   * Asks for an access token for this resource (RFC 8707), and takes the claims for `principal` from it (RFC 9068) instead of the
+   * id_token. For authorization servers that name users differently in the two: give the resource that MCP clients ask for.
+   */
+  readonly resource?: string
+  /** Further parameters of the authorization request. @default {} */
+  readonly authorizationParameters?: Readonly<Record<string, string>>
+  /** How long a browser session lives that nobody uses: a minute to a day. @default 1800000 (30 minutes) */
+  readonly idleTtlMs?: number
+  /** How long a browser session lives at most: a minute to 30 days. @default 28800000 (8 hours) */
+  readonly absoluteTtlMs?: number
+  /** Unsafe: lets `http:` addresses through that lead to this machine. For development and tests. */
+  readonly [allowLoopbackHttp]?: boolean
+}
+
+/** A checked and complete login, for the option `browser`. */
+export interface OidcLogin extends Required<Omit<OidcLoginOptions, 'clientSecret' | 'resource' | typeof allowLoopbackHttp>>,
+  Pick<OidcLoginOptions, 'clientSecret' | 'resource' | typeof allowLoopbackHttp> {
+  readonly kind: 'oidc login'
 }
 
 /** What a provider granted to one principal (RFC 6749 section 5.1). */
@@ -47,6 +86,16 @@ export interface Grant {
   readonly requestedScopes: readonly string[]
   /** Epoch milliseconds; absent when the provider did not tell a lifetime. */
   readonly expiresAt?: number
+  /** Absent when the provider did not tell. */
+  readonly account?: Account
+}
+
+/** One upstream identity at a provider. */
+export interface Account {
+  /** The provider's stable identifier for it (`sub`). */
+  readonly subject: string
+  /** What it is called there, such as an e-mail address: the provider's own words, of 100 characters at most. */
+  readonly label?: string
 }
 
 /** A live connection, as a guarded handler receives it. It never shows its token to JSON, `util.inspect` or a log. */
@@ -57,8 +106,11 @@ export interface Connection {
   readonly scopes: readonly string[]
   /** When the access token expires, in epoch milliseconds; `undefined` when the provider did not say. */
   readonly expiresAt: number | undefined
+  /** Whose account it is at the provider, for providers with OpenID Connect (scope `openid`); `undefined` for others. */
+  readonly account: Account | undefined
   /**
-   * `fetch` with the user's access token (RFC 6750 section 2.1), for the provider's `apiOrigins` alone.
+   * `fetch` with the user's access token (RFC 6750 section 2.1), for the provider's `apiOrigins` alone: a redirect to another
+   * origin is followed without it. Takes a `signal`, and streams as bodies. Nothing is sent twice.
    * @throws FST_MCP_CONNECT_API_ORIGIN when the URL lies outside of them
    */
   fetch (input: string | URL | Request, init?: RequestInit): Promise<Response>
@@ -93,6 +145,10 @@ export interface ProviderDefinition {
   readonly [allowLoopbackHttp]?: boolean
 }
 
+/** This server's registration at an authorization server, checked and complete. */
+export type Registration = Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'clientAuthentication' | 'scopes' |
+  'resource' | 'authorizationParameters' | typeof allowLoopbackHttp>
+
 /** A checked and complete definition. */
 export interface Provider extends ProviderDefinition {
   readonly clientAuthentication: 'client_secret_basic' | 'client_secret_post'
@@ -101,65 +157,17 @@ export interface Provider extends ProviderDefinition {
   readonly authorizationParameters: Readonly<Record<string, string>>
 }
 
-/** Chosen by the adapter; never reused for a key, not even after a delete. */
-export type Revision = string
+/** So many, in a fixed window that begins with the first; `false`: without limit. */
+export type LimitOption = { readonly max: number, readonly windowMs: number } | false
 
-export interface Stored {
-  readonly value: string
-  readonly revision: Revision
-}
-
-/** Storage of sealed grants. It sees sealed strings alone; `owner` and `name` are 64 hexadecimal digits. */
-export interface TokenVault {
-  /** @returns the entry, or `null` when there is none */
-  get (owner: string, name: string): Promise<Stored | null>
-  /**
-   * Writes in one atomic step.
-   * @param expected the revision that must be there; `null` when there must be none
-   * @returns the new revision, or `null` when the race is lost
-   */
-  put (owner: string, name: string, value: string, expected: Revision | null): Promise<Revision | null>
-  /** Deletes in one atomic step. @returns `false` when the revision was not there */
-  delete (owner: string, name: string, expected: Revision): Promise<boolean>
-  /** Pages through the entries, of one owner or of all. @returns `cursor: null` on the last page */
-  list (query: { readonly owner?: string, readonly cursor?: string, readonly limit: number }):
-  Promise<{ readonly entries: ReadonlyArray<{ readonly owner: string, readonly name: string }>, readonly cursor: string | null }>
-}
-
-/** Storage of short-lived records. An expired record is a missing one, by the store's clock. */
-export interface StateStore {
-  /** @returns the record, or `null` when there is none */
-  get (key: string): Promise<Stored | null>
-  /**
-   * Writes in one atomic step.
-   * @param expected the revision that must be there; `null` when there must be none
-   * @param ttlMs lifetime from now on; omitted: the record keeps its expiry, and a new one never expires
-   * @returns the new revision, or `null` when the race is lost
-   */
-  put (key: string, value: string, expected: Revision | null, ttlMs?: number): Promise<Revision | null>
-  /** Deletes in one atomic step. @returns `false` when the revision was not there */
-  delete (key: string, expected: Revision): Promise<boolean>
-  /**
-   * Counts one event in a fixed window that starts with its first event.
-   * @returns the events in the window, this one included, and the milliseconds until it ends
-   */
-  count (key: string, windowMs: number): Promise<{ readonly count: number, readonly resetMs: number }>
-}
-
-/** Best-effort messages between the processes that share a store. */
-export interface Bus {
-  publish (message: string): Promise<void>
-  /** @returns a function that ends the subscription */
-  subscribe (listener: (message: string) => void): Promise<() => Promise<void>>
-}
-
-/** Where everything is kept. A plain object, so that parts of several stores can be mixed. */
-export interface Store {
-  readonly vault: TokenVault
-  readonly state: StateStore
-  readonly bus: Bus
-  /** Called once, while the application closes, when nothing else uses the store any longer. */
-  close (): Promise<void>
+/** How often something may be done. Whoever does it more often is told when to come back (RFC 6585 section 4). */
+export interface Limits {
+  /** Requests for pages without anybody signed in, by address (IPv6: by /64). @default { max: 300, windowMs: 60000 } */
+  readonly address?: LimitOption
+  /** Requests for pages, by whoever is signed in. @default { max: 120, windowMs: 60000 } */
+  readonly principal?: LimitOption
+  /** New elicitations, by principal and client; the connections page counts as a client. @default { max: 30, windowMs: 3600000 } */
+  readonly elicitations?: LimitOption
 }
 
 /** Options of the plugin. */
@@ -181,8 +189,8 @@ export interface McpConnectOptions {
   readonly keys: readonly string[]
   /** Turns the verified claims of an access token into a principal. @default claims => ({ issuer: claims.iss, subject: claims.sub }) */
   readonly principal?: (claims: Claims) => Readonly<Record<'issuer' | 'subject', unknown> & { tenant?: unknown }>
-  /** Who is in front of the browser. */
-  readonly browser: BrowserIdentity
+  /** Who is in front of the browser: your own login, or `oidcLogin(...)` at your authorization server. */
+  readonly browser: BrowserIdentity | OidcLogin
   /** The third parties, by key. */
   readonly providers: Readonly<Record<string, ProviderDefinition>>
   /** A business rule, asked at the guard, at the page and at the redirection endpoint. @default () => true */
@@ -193,101 +201,10 @@ export interface McpConnectOptions {
   readonly elicitationTtlMs?: number
   /** How long nobody is asked again after having declined, a day at most. @default 300000 (5 minutes) */
   readonly declineCoolDownMs?: number
-}
-
-/** Augment it with your providers and `requireConnection` knows their names: `{ github: Connection }`. */
-export interface McpConnectProviders {}
-
-export type ProviderName = keyof McpConnectProviders extends never ? string : keyof McpConnectProviders & string
-export type ConnectionOf<N extends string> = N extends keyof McpConnectProviders ? McpConnectProviders[N] : Connection
-
-/** What a handler requires of a connection. */
-export interface RequireOptions {
-  /** Scopes that the handler needs, beyond the provider's own `scopes`. @default [] */
-  readonly scopes?: readonly string[]
-  /** Why, to the person who is asked, after "Connect GitHub": `to list your issues`. Plain text without a URL. */
-  readonly reason?: string
-}
-
-/** What is needed of an MCP server; `McpServer` of the MCP SDK has it. */
-export interface McpServerLike {
-  readonly server: { getClientCapabilities (): unknown }
-  registerResource (name: any, template: any, config: any, callback: any): unknown
-}
-
-/**
- * The context type that the given server's SDK passes to handlers. The last overload of `registerResource` is the only
- * place where SDK v1 names it last, whatever the schema.
- */
-export type ContextOf<S> = S extends { registerResource (n: any, t: any, c: any, callback: infer F): unknown }
-  ? F extends (uri: any, variables: any, context: infer C) => unknown ? C : never
-  : never
-
-/** Wraps handlers of one MCP server. */
-export interface Guard<Ctx> {
-  /**
-   * Wraps the handler of a tool, prompt or resource, so that it runs with a live connection and not without one.
-   * The connection comes first, then whatever the SDK passes; for several providers, an object of connections by key.
-   * @throws FST_MCP_CONNECT_UNKNOWN_PROVIDER when no such provider is configured
-   * @throws FST_MCP_CONNECT_GUARD_OPTIONS when the options are wrong
-   */
-  requireConnection<const N extends readonly [ProviderName, ...ProviderName[]], A extends unknown[] = [Ctx], R = never> (
-    providers: N,
-    handler: (connections: { readonly [K in N[number]]: ConnectionOf<K> }, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
-  /** Several providers, with options by provider. */
-  requireConnection<const N extends readonly [ProviderName, ...ProviderName[]], A extends unknown[] = [Ctx], R = never> (
-    providers: N,
-    options: { readonly [K in N[number]]?: RequireOptions },
-    handler: (connections: { readonly [K in N[number]]: ConnectionOf<K> }, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
-  /** One provider. */
-  requireConnection<N extends ProviderName, A extends unknown[] = [Ctx], R = never> (
-    provider: N,
-    handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
-  /** One provider, with options. */
-  requireConnection<N extends ProviderName, A extends unknown[] = [Ctx], R = never> (
-    provider: N,
-    options: RequireOptions,
-    handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
-}
-
-/** How resealing goes. */
-export interface ResealOptions {
-  /** Opens everything and writes nothing. @default false */
-  readonly dryRun?: boolean
-  /** Is called with what is done so far, now and then. */
-  readonly onProgress?: (report: ResealReport) => void
-}
-
-/** What resealing found. Entries that are deleted meanwhile are not counted. */
-export interface ResealReport {
-  /** Entries that were looked at. */
-  readonly entries: number
-  /** Of them, those that the newest key had sealed already. */
-  readonly current: number
-  /** Those that an older key had sealed: they are sealed with the newest now; in a dry run, they would be. */
-  readonly resealed: number
-  /** How many cannot be opened, by the id of the key that they name. They stay as they are. */
-  readonly unreadable: Readonly<Record<string, number>>
-}
-
-/** `app.mcpConnect`. */
-export interface McpConnect {
-  /** The page where people see, make and end their connections. Safe to show anywhere: it holds no id. */
-  readonly connectionsUrl: string
-  /**
-   * Makes the guard for one MCP server.
-   * @throws FST_MCP_CONNECT_NOT_MCP_SERVER when it is none
-   * @throws FST_MCP_CONNECT_SDK_MISSING when no copy of the MCP SDK can be loaded
-   * @throws FST_MCP_CONNECT_SDK_MISMATCH when the server comes from a copy of the MCP SDK that this package cannot load
-   */
-  for<S extends McpServerLike> (server: S): Guard<ContextOf<S>>
-  /**
-   * Seals every grant in the vault with the newest of `keys`, while calls go on. Once every process has the new key first, and
-   * a dry run finds nothing left to do and nothing unreadable, older keys can be taken out.
-   * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the vault fails: call it again, and it goes on
-   * @throws FST_MCP_CONNECT_ADAPTER_INVALID when the vault returns something else than it must
-   * @throws FST_MCP_CONNECT_STORE_TIMEOUT when it does not answer in time: the same
-   * @throws FST_MCP_CONNECT_STORE_CONTENTION when others change one grant again and again
-   */
-  reseal (options?: ResealOptions): Promise<ResealReport>
+  /** Rate limits, over all processes that share the store. */
+  readonly limits?: Limits
+  /** What the names of the plugin's cookies begin with, after `__Host-`. Each instance in one application needs its own. @default 'mcp-connect' */
+  readonly cookieName?: string
+  /** The name of the decorator, `app.mcpConnect`. Each instance in one scope needs its own. @default 'mcpConnect' */
+  readonly decoratorName?: string
 }

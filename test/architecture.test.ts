@@ -4,13 +4,16 @@ import t from 'tap'
 
 /** What each room may import of the others; files directly in lib/ are rooms of one file. Below all of them lies the floor. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  index: ['plugin', 'providers', 'stores'],
-  plugin: ['options', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'vault', 'ops', 'stores'],
-  options: ['providers', 'vault'],
+  index: ['plugin', 'oidc-login', 'providers', 'stores'],
+  plugin: ['options', 'host', 'oidc-login', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'state', 'vault', 'ops', 'stores'],
+  options: ['oidc-login', 'providers', 'vault'],
+  host: ['options'],
+  'oidc-login': [],
   adapters: [],
   guard: ['elicitation', 'connections'],
-  browser: ['elicitation', 'connections', 'oauth', 'vault', 'ops'],
-  elicitation: ['adapters', 'vault'],
+  browser: ['elicitation', 'connections', 'oauth', 'state', 'vault', 'ops'],
+  elicitation: ['state'],
+  state: ['vault'],
   connections: ['vault'],
   oauth: [],
   vault: [],
@@ -19,18 +22,20 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   stores: [],
   testing: []
 }
-const FLOOR = ['types', 'errors', 'schemas', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'with-timeout']
+const FLOOR = ['types', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'with-timeout']
 
 /** Which room a third-party library lives in. zod is the schema language of options and records everywhere. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   'openid-client': ['oauth'],
+  jose: ['oauth'],
+  'ipaddr.js': ['browser'],
   'iron-session': ['browser'],
   '@fastify/cookie': ['browser'],
   '@fastify/formbody': ['browser'],
   ghtml: ['browser'],
   'fastify-plugin': ['plugin'],
   '@fastify/error': ['errors'],
-  zod: ['options', 'guard', 'browser', 'elicitation', 'oauth', 'providers', 'principal', 'schemas']
+  zod: ['options', 'guard', 'browser', 'elicitation', 'oauth', 'providers', 'oidc-login', 'principal', 'schemas', 'registration']
 }
 
 const lib = join(import.meta.dirname, '../lib')

@@ -78,7 +78,7 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['a browser identity of another shape', { browser: () => null }, 'browser', /identify\(request\)/],
   ['a principal that is no function', { principal: 'sub' }, 'principal', /function from claims/],
   ['an authorize that is no function', { authorize: true }, 'authorize', /must be a function/],
-  ['a sign-in address that is no function', { browser: { identify () {}, signInUrl: '/login' } }, 'browser', /function signInUrl/],
+  ['a sign-in address that is no function', { browser: { identify () {}, signInUrl: '/login' } }, 'browser', /functions signInUrl/],
   ['a word that is no choice', { whenCapabilityUnknown: 'always' }, 'whenCapabilityUnknown', /fallback/],
   ['a lifetime in seconds', { elicitationTtlMs: 900 }, 'elicitationTtlMs', /milliseconds, from 60000/],
   ['a cool-down without an end', { declineCoolDownMs: Infinity }, 'declineCoolDownMs', /milliseconds, from 0/],
@@ -169,9 +169,9 @@ t.test('a host whose router is too narrow for the links is refused', async t => 
   await t.resolves(async () => await wide.register(mcpConnect, good()))
 })
 
-t.test('the plugin is registered once', async t => {
+t.test('the plugin is registered once under one name', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(mcpConnect, good())
-  await t.rejects(async () => await app.register(mcpConnect, good()), { code: 'FST_MCP_CONNECT_OPTIONS', message: /register it once/ })
+  await t.rejects(async () => await app.register(mcpConnect, good()), { code: 'FST_MCP_CONNECT_OPTIONS', message: /another decoratorName/ })
 })

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import { html } from 'ghtml'
 import { exportJWK, generateKeyPair } from 'jose'
-import type { AccessToken, ClientMetadata } from 'oidc-provider'
+import type { AccessToken, ClientMetadata, Configuration } from 'oidc-provider'
 import { InvalidTarget } from 'oidc-provider/lib/helpers/errors.js'
 import { Provider } from 'oidc-provider/lib/provider.js'
 import { createAuthorizationServerRecords, type AuthorizationServerRecords } from './authorization-server-records.js'
@@ -28,6 +28,8 @@ export interface AuthorizationServerOptions {
   readonly port?: number
   /** Path of the database that keeps its records. @default ':memory:' */
   readonly database?: string
+  /** Settings of oidc-provider that replace those below. */
+  readonly settings?: Configuration
 }
 
 export interface AuthorizationServer {
@@ -94,6 +96,7 @@ async function setUp ({ server, issuer, records, close }: Parts, options: Author
       names: { session: `${cookie}_session`, interaction: `${cookie}_interaction`, resume: `${cookie}_resume` }
     },
     scopes: Object.keys(scopes),
+    claims: { openid: ['sub'], profile: ['preferred_username', 'name'] },
     clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], id_token_signed_response_alg: 'ES256' },
     pkce: { required: () => true },
     rotateRefreshToken: true,
@@ -111,8 +114,9 @@ async function setUp ({ server, issuer, records, close }: Parts, options: Author
     },
     clientBasedCORS: () => false,
     findAccount: async (_ctx, subject) => {
-      if (!people.some(person => person.subject === subject)) return undefined
-      return { accountId: subject, claims: async () => ({ sub: subject }) }
+      const person = people.find(candidate => candidate.subject === subject)
+      if (person == null) return undefined
+      return { accountId: subject, claims: async () => ({ sub: subject, preferred_username: person.login, name: person.name }) }
     },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
     features: {
@@ -135,7 +139,8 @@ async function setUp ({ server, issuer, records, close }: Parts, options: Author
     renderError: async (ctx, { error, error_description: description }) => {
       ctx.set(pageHeaders)
       ctx.body = page(site, 'This did not work', html`<p>${error}${description == null ? '' : `: ${description}`}</p>`)
-    }
+    },
+    ...options.settings
   })
 
   let tokenRequests = 0

@@ -35,7 +35,7 @@ export function safeReturnTo (value: unknown): string {
  * The app's own login, as an app has it long before it speaks MCP: a form, a session, a cookie.
  * @returns what the plugin needs to know of it
  */
-export async function addLogin (app: FastifyInstance, { site, people, issuer }: LoginOptions): Promise<Required<BrowserIdentity>> {
+export async function addLogin (app: FastifyInstance, { site, people, issuer }: LoginOptions): Promise<BrowserIdentity> {
   await app.register(cookie)
   await app.register(formbody)
   await app.register(session, {

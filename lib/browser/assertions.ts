@@ -9,10 +9,13 @@ import type { Visitor } from './visitors.js'
  * no telling whether it exists.
  * @throws FST_MCP_CONNECT_NOT_FOUND, FST_MCP_CONNECT_SUBJECT_MISMATCH
  */
-export function assertOwn (elicitation: Elicitation | null, { principal }: Visitor): asserts elicitation is Elicitation {
-  if (elicitation === null || elicitation.principal.tenant !== principal.tenant) throw new NotFoundError()
+export function requireOwn ({ mismatches }: BrowserServices, elicitation: Elicitation | null, { principal }: Visitor): Elicitation {
+  if (elicitation === null) throw new NotFoundError()
   const differing = differingMembers(elicitation.principal, principal)
+  mismatches.note(principal, differing)
+  if (differing.includes('tenant')) throw new NotFoundError()
   if (differing.length > 0) throw new SubjectMismatchError(differing.join(' and '))
+  return elicitation
 }
 
 /** @throws FST_MCP_CONNECT_CONSUMED, FST_MCP_CONNECT_EXPIRED */

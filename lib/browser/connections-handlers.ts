@@ -5,7 +5,7 @@ import type { Principal, Provider } from '../types.js'
 import { assertAuthorized } from './assertions.js'
 import type { FormView } from './forms.js'
 import { connectionsPage, type ConnectionView } from './pages/connections.js'
-import { page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
+import { accountView, page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
 
 /** The handlers of the connections page: what every client without URL mode sends its user to. */
 export function connectionsHandlers (services: BrowserServices): Record<'show' | 'connect' | 'disconnect', Handler> {
@@ -19,7 +19,8 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
   }
 
   return {
-    show: page(services, () => urls.connections, async ({ principal, label }, request, reply) => {
+    show: page(services, () => urls.connections, async (visitor, request, reply) => {
+      const { principal } = visitor
       const csrf = await forms.open(request, reply, principal)
       const views: ConnectionView[] = []
       for (const [key, provider] of services.providers) {
@@ -36,11 +37,13 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
           disconnect: form('disconnect')
         })
       }
-      return reply.send(connectionsPage({ server: services.name, account: label, connections: views }))
+      const account = accountView(services, visitor, urls.connections)
+      const signOut = services.login === null ? null : { action: urls.login('sign-out'), csrf: csrf(['sign out']) }
+      return reply.send(connectionsPage({ server: services.name, account, signOut, connections: views }))
     }),
 
     async connect (request, reply) {
-      const { principal } = await requireVisitor(services, request, reply)
+      const { principal } = requireVisitor(request)
       const { provider: key } = request.params as { provider: string }
       const provider = requireProvider(services, key)
       await forms.check(request, principal, ['connect', key])
@@ -55,7 +58,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
     },
 
     async disconnect (request, reply) {
-      const { principal } = await requireVisitor(services, request, reply)
+      const { principal } = requireVisitor(request)
       const { provider: key } = request.params as { provider: string }
       requireProvider(services, key)
       await forms.check(request, principal, ['disconnect', key])
@@ -69,5 +72,5 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
 function statusOf (found: Lookup): ConnectionView['status'] {
   if (found.kind !== 'usable') return { kind: found.kind }
   const { grant, connectedAt } = found.entry
-  return { kind: isExpired(grant) ? 'expired' : 'connected', since: connectedAt, scopes: grant.scopes }
+  return { kind: isExpired(grant) ? 'expired' : 'connected', since: connectedAt, account: grant.account?.label, scopes: grant.scopes }
 }

@@ -2,7 +2,7 @@ import { fastifyCookie } from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { CookieInvalidError } from '../errors.js'
 
-/** The plugin's cookies. Their values are cookie-safe as they are, so the host's ways of decoding have no part in them. */
+/** The plugin's cookies, by the ends of their names. Their values are cookie-safe as they are, so the host's ways of decoding have no part in them. */
 export interface Cookies {
   /** @throws FST_MCP_CONNECT_COOKIE_INVALID when the cookie is there twice: a sibling domain may have planted one */
   read (request: FastifyRequest, name: string): string | undefined
@@ -15,10 +15,11 @@ export interface Cookies {
 /**
  * Uses the host's @fastify/cookie where there is one, since it cannot be registered twice.
  * @param secure `false` on loopback without TLS, where browsers take no `__Host-` cookies
+ * @param beginning of all names
  */
-export async function createCookies (app: FastifyInstance, secure: boolean): Promise<Cookies> {
+export async function createCookies (app: FastifyInstance, secure: boolean, beginning: string): Promise<Cookies> {
   if (!app.hasDecorator('serializeCookie')) await app.register(fastifyCookie, { hook: false })
-  const prefix = secure ? '__Host-' : ''
+  const prefix = `${secure ? '__Host-' : ''}${beginning}-`
 
   return {
     read (request, name) {

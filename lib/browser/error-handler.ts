@@ -1,19 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { shortCode } from '../errors.js'
-import { HTML, securityHeaders } from './headers.js'
+import { STATUS_CODES } from 'node:http'
+import { RateLimitedError, shortCode } from '../errors.js'
+import { HTML, JSON_TYPE, securityHeaders } from './headers.js'
 import { endingOf, endingPage, type Ending } from './pages/ending.js'
 import { recall } from './request-notes.js'
 import type { BrowserServices } from './services.js'
-import { findSignInUrl } from './visitors.js'
+import { findSignInUrl, findSwitchAccountUrl } from './visitors.js'
 
 /** Refusals of ours that may be an attack or a wrong configuration, or that leave something behind. */
-const WORTH_A_WARNING = ['SUBJECT_MISMATCH', 'ORIGIN_MISMATCH', 'ISS_MISMATCH', 'DISCONNECTED']
+const WORTH_A_WARNING = ['SUBJECT_MISMATCH', 'SESSION_LOST', 'ORIGIN_MISMATCH', 'ISS_MISMATCH', 'DISCONNECTED']
 
 /** Of ours and of Fastify itself: what is logged of them is safe. */
 const OURS = /^FST_(MCP_CONNECT|ERR)_/
 
 /**
- * Ends a request without success. The page says what the error's code stands for, and nothing of what was sent; the log
+ * Ends a request without success, with a page, or with JSON for whoever takes that and no pages. The page says what the error's code stands for, and nothing of what was sent; the log
  * says more of what others threw. Errors of others, such as those of a host's rate limiter, keep their status.
  */
 export function createErrorHandler (services: BrowserServices): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
@@ -21,8 +22,9 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
   const headers = securityHeaders(urls.secure)
 
   function signInUrl (request: FastifyRequest, returnTo: string): string | null {
+    const { visitor = null } = recall(request)
     try {
-      return findSignInUrl(browser, returnTo)
+      return (visitor === null ? null : findSwitchAccountUrl(browser, returnTo)) ?? findSignInUrl(browser, returnTo)
     } catch (error) {
       request.log.error({ err: error }, 'mcp-connect: browser.signInUrl failed')
       return null
@@ -31,10 +33,10 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
 
   /** The one clear next step. */
   function wayOn (way: Ending['way'], request: FastifyRequest): { readonly label: string, readonly url: string } {
-    const { elicitationId, visitor, returnTo = new URL(urls.connections).pathname } = recall(request)
+    const { elicitationId, visitor = null, returnTo = new URL(urls.connections).pathname } = recall(request)
     if (way === 'sign in') {
       const url = signInUrl(request, returnTo)
-      if (url !== null) return { label: visitor === undefined ? 'Sign in' : 'Sign in with another account', url }
+      if (url !== null) return { label: visitor === null ? 'Sign in' : 'Sign in with another account', url }
     }
     if (way === 'retry' && elicitationId !== undefined) return { label: 'Start again', url: urls.elicitation(elicitationId) }
     if (way === 'look again' && elicitationId !== undefined) return { label: 'Look again', url: urls.elicitation(elicitationId, 'done') }
@@ -50,6 +52,7 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
       if (status >= 500) request.log.error({ err: error }, 'mcp-connect: failed')
       else request.log.warn({ ...about, status, reason: error.message }, 'mcp-connect: refused by this application')
     } else if (status >= 500) request.log.error({ ...about, ...error.cause !== undefined && { err: error.cause } }, `mcp-connect: ${error.message}`)
+    else if (error instanceof RateLimitedError) request.log[error.first ? 'warn' : 'debug'](about, 'mcp-connect: a visitor has reached a rate limit')
     else if (WORTH_A_WARNING.includes(shortCode(code))) request.log.warn(about, `mcp-connect: ${error.message}`)
     else request.log.info(about, 'mcp-connect: refused')
   }
@@ -63,10 +66,17 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     }
 
     const ending = endingOf(shortCode(code), status)
-    const account = shortCode(code) === 'SUBJECT_MISMATCH' ? recall(request).visitor?.label : undefined
+    if (thrown instanceof RateLimitedError) reply.header('retry-after', Math.ceil(thrown.retryAfterMs / 1000))
     // Fastify takes the content type back before it calls an error handler; and when a hook of the host refuses, ours has not run yet.
-    return reply.code(status).headers(headers).type(HTML).send(endingPage(ending, wayOn(ending.way, request), account))
+    reply.code(status).headers(headers)
+    if (wantsJson(request)) return reply.type(JSON_TYPE).send(JSON.stringify({ statusCode: status, code, error: STATUS_CODES[status], message: ending.text }))
+    const account = shortCode(code) === 'SUBJECT_MISMATCH' ? recall(request).visitor?.label : undefined
+    return reply.type(HTML).send(endingPage(ending, wayOn(ending.way, request), account))
   }
+}
+
+function wantsJson ({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return accept.includes('application/json') && !accept.includes('text/html')
 }
 
 /**

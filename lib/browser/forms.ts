@@ -7,7 +7,7 @@ import { plainText } from '../plain-text.js'
 import { principalFields } from '../principal.js'
 import type { Principal } from '../types.js'
 import type { KeyRing } from '../vault/key-ring.js'
-import type { BrowserSessions } from './browser-session.js'
+import type { FormCookie } from './form-cookie.js'
 
 const LIFETIME_MS = 60 * 60_000
 
@@ -28,7 +28,7 @@ export interface Forms {
 }
 
 /** @param origin what browsers send in `Origin` for our own pages */
-export function createForms (ring: KeyRing, sessions: BrowserSessions, origin: string): Forms {
+export function createForms (ring: KeyRing, cookie: FormCookie, origin: string): Forms {
   const secrets = ring.derive('csrf token')
 
   const mac = (secret: Buffer, principal: Principal, action: readonly string[], expiresAt: string): Buffer =>
@@ -36,7 +36,7 @@ export function createForms (ring: KeyRing, sessions: BrowserSessions, origin: s
 
   return {
     async open (request, reply, principal) {
-      await sessions.open(request, reply, principal)
+      await cookie.open(request, reply, principal)
       const expiresAt = String(Date.now() + LIFETIME_MS)
       return action => `${expiresAt}.${mac(secrets[0]!, principal, action, expiresAt).toString('base64url')}`
     },
@@ -51,7 +51,7 @@ export function createForms (ring: KeyRing, sessions: BrowserSessions, origin: s
       const bytes = Buffer.from(given, 'base64url')
       const genuine = bytes.length === 32 && Number(expiresAt) > Date.now() &&
         secrets.some(secret => timingSafeEqual(bytes, mac(secret, principal, action, expiresAt)))
-      if (!genuine || !await sessions.has(request, principal)) throw new CsrfFailedError()
+      if (!genuine || !await cookie.has(request, principal)) throw new CsrfFailedError()
     }
   }
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { STYLE } from './pages/layout.js'
 
 export const HTML = 'text/html; charset=utf-8'
+export const JSON_TYPE = 'application/json; charset=utf-8'
 
 const styleHash = createHash('sha256').update(STYLE).digest('base64')
 
@@ -14,7 +15,7 @@ export function securityHeaders (secure: boolean): Readonly<Record<string, strin
     // With no-referrer, browsers would send `Origin: null` with our own forms.
     'referrer-policy': 'same-origin',
     'cache-control': 'no-store',
-    vary: 'Cookie',
+    vary: 'Accept, Cookie',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'x-robots-tag': 'noindex',

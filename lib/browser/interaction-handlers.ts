@@ -6,11 +6,11 @@ import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
 import { RANDOM_TOKEN, randomToken } from '../random.js'
 import type { Provider } from '../types.js'
-import { assertAuthorized, assertOwn, assertPending } from './assertions.js'
+import { assertAuthorized, assertPending, requireOwn } from './assertions.js'
 import { endUnconnected } from './end-unconnected.js'
 import { completedPage, declinedPage, interactionPage, leavingPage } from './pages/interaction.js'
 import { remember } from './request-notes.js'
-import { page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
+import { accountView, page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
 import type { Visitor } from './visitors.js'
 
 interface Own {
@@ -28,8 +28,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
   async function findOwn (request: FastifyRequest, visitor: Visitor): Promise<Own> {
     const id = idOf(request)
     const hash = elicitationHash(id)
-    const elicitation = await elicitations.find(hash)
-    assertOwn(elicitation, visitor)
+    const elicitation = requireOwn(services, await elicitations.find(hash), visitor)
     remember(request, { elicitationId: id })
     return { id, hash, elicitation, provider: requireProvider(services, elicitation.provider) }
   }
@@ -64,7 +63,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
         provider: { name: provider.name, host: providerHost(provider) },
         reasons: elicitation.reasons,
         scopes,
-        account: visitor.label,
+        account: accountView(services, visitor, urls.elicitation(id)),
         expiresAt: elicitation.expiresAt,
         goOn: { action: urls.elicitation(id, 'start'), csrf: csrf(startAction(own, scopes)) },
         decline: { action: urls.elicitation(id, 'decline'), csrf: csrf(declineAction(own)) }
@@ -73,7 +72,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
 
     /** The button was pressed: only now are there a state and a flow cookie. */
     async start (request, reply) {
-      const visitor = await requireVisitor(services, request, reply)
+      const visitor = requireVisitor(request)
       const own = await findOwn(request, visitor)
       const { id, elicitation, provider } = own
       const scopes = await scopesToAsk(own)
@@ -93,7 +92,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     },
 
     async decline (request, reply) {
-      const visitor = await requireVisitor(services, request, reply)
+      const visitor = requireVisitor(request)
       const own = await findOwn(request, visitor)
       await forms.check(request, visitor.principal, declineAction(own))
       assertPending(own.elicitation)

@@ -1,23 +1,24 @@
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { missingScopes } from '../connections/scopes.js'
 import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
   ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError,
-  ProviderRefusedError, ScopeRefusedError, StateInvalidError
+  ProviderRefusedError, ScopeRefusedError, SessionLostError, SignInRequiredError, StateInvalidError
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
 import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
-import { exchangeCode, wasRefused } from '../oauth/token-request.js'
+import { readGrant } from '../oauth/grant.js'
+import { redeemCode, wasRefused } from '../oauth/token-request.js'
 import type { AuditEvent } from '../ops/audit.js'
 import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
-import { assertOwn, assertWon } from './assertions.js'
+import { assertWon, requireOwn } from './assertions.js'
 import { endUnconnected } from './end-unconnected.js'
-import { remember } from './request-notes.js'
-import { requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
+import { recall, remember } from './request-notes.js'
+import { requireProvider, type BrowserServices, type Handler } from './services.js'
 
 const LESS_GRANTED = 'mcp-connect: less was granted than was asked for; if this provider separates scopes otherwise, set its scopeSeparator'
 
@@ -45,21 +46,26 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
   const { urls, elicitations, declines, flows, connections, completion, audit } = services
 
   /** The flow that this response belongs to, once it is sure that it came back to its own user and browser. */
-  async function findOwnFlow (request: FastifyRequest, reply: FastifyReply, state: string, key: string, { issuer, clientId }: Provider):
+  async function findOwnFlow (request: FastifyRequest, state: string, key: string, { issuer, clientId }: Provider):
   Promise<Pick<Attempt, 'flow' | 'elicitation' | 'principal'>> {
     const flow = await flows.find(state)
     if (flow === null) throw new StateInvalidError()
     const sameContext = flow.provider === key && flow.issuer === issuer && flow.clientId === clientId && flow.redirectUri === urls.redirectUri(key)
     if (!sameContext) throw new ContextMismatchError()
-    const visitor = await requireVisitor(services, request, reply)
-    const elicitation = await elicitations.find(elicitationHash(flow.elicitationId))
-    assertOwn(elicitation, visitor)
+    const cookie = services.flowCookies.read(request, state)
+    const sameBrowser = cookie !== undefined && matchesFlowCookie(flow, cookie)
+    const { visitor = null } = recall(request)
+    if (visitor === null) {
+      if (!sameBrowser) throw new SignInRequiredError()
+      remember(request, { elicitationId: flow.elicitationId })
+      throw new SessionLostError()
+    }
+    const elicitation = requireOwn(services, await elicitations.find(elicitationHash(flow.elicitationId)), visitor)
     remember(request, { elicitationId: flow.elicitationId })
     // Before the cookie, which a finished flow has no more: the owner's second click is no attack.
     if (flow.status !== 'started') throw new ConsumedError()
     await assertNotRevoked(flow, visitor.principal)
-    const cookie = services.flowCookies.read(request, state)
-    if (cookie === undefined || !matchesFlowCookie(flow, cookie)) throw new FlowCookieMissingError()
+    if (!sameBrowser) throw new FlowCookieMissingError()
     // The link was good when the button was pressed; from then on the flow's own time counts.
     if (flow.expiresAt <= Date.now()) throw new ExpiredError()
     return { flow, elicitation, principal: visitor.principal }
@@ -88,13 +94,10 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
 
   async function exchange (attempt: Attempt): Promise<void> {
     const { provider, configuration, principal, state, flow, url, hash, holder, log } = attempt
-    const grant = await exchangeCode(configuration, provider, {
-      response: url,
-      state,
-      codeVerifier: flow.codeVerifier,
-      scopes: flow.scopes,
-      ...flow.nonce !== undefined && { nonce: flow.nonce }
+    const tokens = await redeemCode(configuration, provider, {
+      response: url, state, codeVerifier: flow.codeVerifier, ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
+    const grant = readGrant(provider, tokens, flow.scopes)
     const saved = await connections.save(principal, flow.provider, provider.issuer, grant, async () => {
       // Were it somebody else's by now, that one's answer would count, and not this grant.
       assertWon(await elicitations.hold(hash, holder))
@@ -138,7 +141,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     const { provider: key } = request.params as { provider: string }
     const provider = requireProvider(services, key)
     const state = readState(request.query)
-    const { flow, elicitation, principal } = await findOwnFlow(request, reply, state, key, provider)
+    const { flow, elicitation, principal } = await findOwnFlow(request, state, key, provider)
     const configuration = await services.configuration(provider)
     const response = readAuthorizationResponse(configuration, provider, request.query)
 

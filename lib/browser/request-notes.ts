@@ -3,7 +3,8 @@ import type { Visitor } from './visitors.js'
 
 /** What a handler found out, for the page that answers when it fails. */
 export interface Notes {
-  readonly visitor?: Visitor
+  /** `null` when nobody is signed in. */
+  readonly visitor?: Visitor | null
   /** The path of the page, to come back to after signing in. */
   readonly returnTo?: string
   /** The visitor's own elicitation, at whose page they can begin again. */

@@ -5,8 +5,11 @@ import { connectionsHandlers } from './connections-handlers.js'
 import { createErrorHandler } from './error-handler.js'
 import { HTML, securityHeaders } from './headers.js'
 import { interactionHandlers } from './interaction-handlers.js'
+import { loginHandlers } from './login/login-handlers.js'
 import { redirectionEndpoint } from './redirection-endpoint.js'
+import { remember } from './request-notes.js'
 import type { BrowserServices, Handler } from './services.js'
+import { findVisitor } from './visitors.js'
 
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const BODY_LIMIT = 16 * 1024
@@ -18,6 +21,12 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   await app.register(formbody, { bodyLimit: BODY_LIMIT })
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(headers).type(HTML)
+  })
+  // After the hooks of the host application, which may be what tells who is signed in.
+  app.addHook('preHandler', async (request, reply) => {
+    const visitor = await findVisitor(services.browser, request, reply)
+    remember(request, { visitor })
+    await services.limits.check(request, visitor)
   })
   const handleError = createErrorHandler(services)
   app.setErrorHandler(handleError)
@@ -40,6 +49,14 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   route('GET', '/', connections.show)
   route('POST', '/providers/:provider/connect', connections.connect)
   route('POST', '/providers/:provider/disconnect', connections.disconnect)
+
+  if (services.login !== null) {
+    const login = loginHandlers(services, services.login)
+    route('GET', '/login', login.start)
+    route('GET', '/login/callback', login.finish)
+    route('POST', '/login/sign-out', login.signOut)
+    route('GET', '/login/signed-out', login.signedOut)
+  }
 
   route('GET', '/callback/:provider', redirectionEndpoint(services))
 

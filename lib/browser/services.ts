@@ -7,12 +7,16 @@ import type { Flows } from '../elicitation/flows.js'
 import { NotFoundError, SignInRequiredError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
 import type { Audit } from '../ops/audit.js'
-import type { BrowserIdentity, McpConnectOptions, Provider } from '../types.js'
-import type { FlowCookies } from './flow-cookies.js'
+import type { BrowserIdentity, McpConnectOptions, Provider, Registration } from '../types.js'
 import type { Forms } from './forms.js'
-import { remember } from './request-notes.js'
+import type { LoginServices } from './login/login-services.js'
+import type { Mismatches } from './mismatches.js'
+import type { AccountView } from './pages/layout.js'
+import { recall, remember } from './request-notes.js'
+import type { StateCookies } from './state-cookies.js'
 import type { Urls } from './urls.js'
-import { findSignInUrl, findVisitor, type Visitor } from './visitors.js'
+import type { VisitLimits } from './visit-limits.js'
+import { findSignInUrl, findSwitchAccountUrl, type Visitor } from './visitors.js'
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
@@ -22,6 +26,8 @@ export interface BrowserServices {
   readonly name: string
   readonly urls: Urls
   readonly browser: BrowserIdentity
+  /** `null` when the host application has its own. */
+  readonly login: LoginServices | null
   readonly providers: ReadonlyMap<string, Provider>
   readonly authorize: Required<McpConnectOptions>['authorize']
   readonly elicitations: Elicitations
@@ -30,39 +36,40 @@ export interface BrowserServices {
   readonly completion: Completion
   readonly connections: Connections
   readonly audit: Audit
-  readonly flowCookies: FlowCookies
+  readonly flowCookies: StateCookies
   readonly forms: Forms
-  configuration (provider: Provider): Promise<Configuration>
+  readonly limits: VisitLimits
+  readonly mismatches: Mismatches
+  configuration (registration: Registration): Promise<Configuration>
 }
 
-/**
- * Who is in front of the browser, for addresses that cannot be opened again after signing in.
- * @throws FST_MCP_CONNECT_SIGN_IN_REQUIRED
- */
-export async function requireVisitor ({ browser }: BrowserServices, request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
-  const visitor = await findVisitor(browser, request, reply)
+/** @throws FST_MCP_CONNECT_SIGN_IN_REQUIRED for addresses that cannot be opened again after signing in */
+export function requireVisitor (request: FastifyRequest): Visitor {
+  const { visitor = null } = recall(request)
   if (visitor === null) throw new SignInRequiredError()
-  remember(request, { visitor })
   return visitor
 }
 
 /**
- * Makes the handler of a page; a visitor who is not signed in is taken to the host's sign-in, and back to the page.
+ * Makes the handler of a page; a visitor who is not signed in is taken to the login, and back to the page.
  * @param urlOf the page's own address: what was requested may be spelled in ways that lead elsewhere
  */
 export function page ({ browser }: BrowserServices, urlOf: (request: FastifyRequest) => string,
   show: (visitor: Visitor, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>): Handler {
   return async (request, reply) => {
     const returnTo = new URL(urlOf(request)).pathname
-    const visitor = await findVisitor(browser, request, reply)
-    if (visitor !== null) {
-      remember(request, { visitor, returnTo })
-      return await show(visitor, request, reply)
-    }
+    remember(request, { returnTo })
+    const { visitor = null } = recall(request)
+    if (visitor !== null) return await show(visitor, request, reply)
     const signInUrl = findSignInUrl(browser, returnTo)
     if (signInUrl === null) throw new SignInRequiredError()
     return reply.redirect(signInUrl, 303)
   }
+}
+
+/** The signed-in account, as a page shows it. @param returnTo the address of the page */
+export function accountView ({ browser }: BrowserServices, { label }: Visitor, returnTo: string): AccountView {
+  return { label, switchUrl: findSwitchAccountUrl(browser, new URL(returnTo).pathname) }
 }
 
 /** The provider that a path names. @throws FST_MCP_CONNECT_NOT_FOUND */

@@ -7,18 +7,26 @@ export interface Urls {
   elicitation (id: string, step?: 'start' | 'decline' | 'done'): string
   provider (key: string, step: 'connect' | 'disconnect'): string
   redirectUri (provider: string): string
+  login (step?: 'callback' | 'sign-out' | 'signed-out'): string
+  /** The path of a page of ours that may be come back to after signing in; everything else becomes the connections page. */
+  returnTo (value: unknown): string
 }
 
 /** @param prefix path of the plugin's routes in the application */
 export function createUrls (baseUrl: URL, prefix: string): Urls {
   const base = baseUrl.href.replace(/\/+$/, '')
   const root = base + prefix
+  const rootPath = new URL(root).pathname
+  // The connections page, and the pages of one elicitation. A prefix has no characters that mean something here.
+  const pages = new RegExp(`^${rootPath.replaceAll('.', '\\.')}(/[\\w-]{43}(/done)?)?$`)
   return {
     origin: baseUrl.origin,
     secure: baseUrl.protocol === 'https:',
     connections: root,
     elicitation: (id, step) => step === undefined ? `${root}/${id}` : `${root}/${id}/${step}`,
     provider: (key, step) => `${root}/providers/${key}/${step}`,
-    redirectUri: provider => `${root}/callback/${provider}`
+    redirectUri: provider => `${root}/callback/${provider}`,
+    login: step => step === undefined ? `${root}/login` : `${root}/login/${step}`,
+    returnTo: value => typeof value === 'string' && pages.test(value) ? value : rootPath
   }
 }

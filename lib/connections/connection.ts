@@ -8,11 +8,13 @@ export function createConnection (key: string, { apiOrigins }: Provider, grant: 
     provider: key,
     scopes: grant.scopes,
     expiresAt: grant.expiresAt,
+    account: grant.account,
     async accessToken () {
       return grant.accessToken
     },
     async fetch (input: string | URL | Request, init?: RequestInit) {
-      const request = new Request(input, init)
+      // A stream as a body must say that the answer comes after it (Fetch standard, `duplex`); nobody else minds.
+      const request = new Request(input, { duplex: 'half', ...init } as RequestInit)
       const { origin } = new URL(request.url)
       if (!apiOrigins.includes(origin)) throw new ApiOriginError(apiOrigins.join(', '), origin)
       request.headers.set('authorization', `Bearer ${grant.accessToken}`)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Bus } from '../types.js'
+import type { Bus } from '../storage.js'
 import { withTimeout } from '../with-timeout.js'
 import { HOLD_MS, type Link } from './elicitations.js'
 import { FLOW_TTL_MS } from './flows.js'

@@ -1,7 +1,8 @@
 import { LOST, untilWon } from '../compare-and-set.js'
+import { hashConnection } from '../principal.js'
+import { createGenerations } from '../state/generations.js'
+import { createRecords, type RecordServices } from '../state/records.js'
 import type { Principal } from '../types.js'
-import { createGenerations } from './generations.js'
-import { createRecords, type RecordServices } from './records.js'
 
 /** Who is not asked again for a while, since they said no. */
 export interface Declines {
@@ -21,7 +22,7 @@ export function createDeclines (services: RecordServices, coolDownMs: number): D
   return {
     async add (asker, principal, provider) {
       if (coolDownMs === 0) return
-      const generation = await generations.current(principal, provider)
+      const generation = await generations.current(hashConnection(principal, provider))
       await untilWon(async () => {
         const { revision } = await records.get(asker)
         return await records.put(asker, { generation }, revision, coolDownMs) ?? LOST
@@ -30,11 +31,11 @@ export function createDeclines (services: RecordServices, coolDownMs: number): D
 
     async has (asker, principal, provider) {
       const { record } = await records.get(asker)
-      return record !== null && await generations.current(principal, provider) <= record.generation
+      return record !== null && await generations.current(hashConnection(principal, provider)) <= record.generation
     },
 
     async clear (principal, provider) {
-      await generations.begin(principal, provider)
+      await generations.begin(hashConnection(principal, provider))
     }
   }
 }

@@ -1,13 +1,14 @@
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
-import { StoreContentionError } from '../errors.js'
-import { hashConnection } from '../principal.js'
+import { RateLimitedError, StoreContentionError } from '../errors.js'
+import { hashConnection, hashPrincipal } from '../principal.js'
 import { randomToken } from '../random.js'
+import { createGenerations } from '../state/generations.js'
+import type { Limiter } from '../state/limiter.js'
+import { createRecords, type RecordServices } from '../state/records.js'
 import type { Principal } from '../types.js'
 import { coalesce } from './coalesce.js'
 import type { Declines } from './declines.js'
-import { createGenerations } from './generations.js'
-import { createRecords, type RecordServices } from './records.js'
 
 /** One request for user interaction. */
 export interface Elicitation {
@@ -48,9 +49,10 @@ export interface Elicitations {
    * enough of its time is left and no link of this principal and provider has ended in between; or a new one. However many calls ask at once,
    * there is one record.
    * @returns `null` while a decline holds
+   * @throws FST_MCP_CONNECT_RATE_LIMITED when this client has had too many new ones
    */
   request (client: NonNullable<Elicitation['client']>, wanted: Wanted): Promise<Link | null>
-  /** The live elicitation that waits on the connections page. */
+  /** The live elicitation that waits on the connections page. @throws FST_MCP_CONNECT_RATE_LIMITED */
   offer (wanted: Wanted): Promise<Link>
   /**
    * Something has ended that sessions wait for: of the links that clients were handed so far, none is handed out again,
@@ -85,7 +87,11 @@ export function elicitationHash (id: string): string {
 
 /** Names who asks, for what: a principal's connection to a provider, for one client or on the connections page. */
 export function askerHash ({ principal, provider, client }: Pick<Elicitation, 'principal' | 'provider' | 'client'>): string {
-  return hashFields(hashConnection(principal, provider), ...client === null ? ['page'] : ['client', client.id])
+  return hashFields(hashConnection(principal, provider), ...clientFields(client))
+}
+
+function clientFields (client: Elicitation['client']): readonly string[] {
+  return client === null ? ['page'] : ['client', client.id]
 }
 
 export function isPending ({ status, expiresAt }: Elicitation): boolean {
@@ -98,12 +104,14 @@ function isHeldByOther ({ heldBy }: Elicitation, holder: string | null): boolean
 
 export interface ElicitationServices extends RecordServices {
   readonly declines: Declines
+  /** Of new records, by principal and client. */
+  readonly limiter: Limiter
   /** Is told of a holder who has neither ended nor released what it held, as when its process was killed. */
   readonly onAbandoned: (elicitation: Elicitation, holder: string) => void
 }
 
 export function createElicitations (services: ElicitationServices, ttlMs: number): Elicitations {
-  const { declines, onAbandoned } = services
+  const { declines, limiter, onAbandoned } = services
   const records = createRecords<Elicitation>('elicitation', services)
   /** Which elicitation is the live one of who asks. */
   const live = createRecords<{ readonly id: string }>('live-elicitation', services)
@@ -117,7 +125,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
   async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>): Promise<Link | null | typeof LOST> {
     const { principal, provider } = wanted
     // Before the decline: a decline in between retires what is of this generation.
-    const generation = await generations.current(principal, provider)
+    const generation = await generations.current(hashConnection(principal, provider))
     if (client !== null && await declines.has(asker, principal, provider)) return null
     const pointer = await live.get(asker)
     if (pointer.record !== null) {
@@ -130,6 +138,8 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
         return await records.put(elicitationHash(id), { ...record, ...wider }, revision) === null ? LOST : link
       }
     }
+    const allowance = await limiter.count(hashFields(hashPrincipal(principal), ...clientFields(client)))
+    if (!allowance.allowed) throw new RateLimitedError(allowance.first, allowance.retryAfterMs)
     const link = { id: randomToken(), generation, expiresAt: Date.now() + ttlMs }
     const hash = elicitationHash(link.id)
     const revision = await records.put(hash, { ...wanted, client, generation, expiresAt: link.expiresAt, status: 'pending' }, null, rowTtlMs)
@@ -163,7 +173,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
     request: ask,
     offer: async wanted => (await ask(null, wanted))!,
 
-    retire: (principal, provider) => generations.begin(principal, provider),
+    retire: (principal, provider) => generations.begin(hashConnection(principal, provider)),
 
     async find (hash) {
       return (await records.get(hash)).record
@@ -172,7 +182,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
     async isLive (hash) {
       const { record } = await records.get(hash)
       if (record?.status !== 'pending') return false
-      return !isRetired(record, await generations.current(record.principal, record.provider))
+      return !isRetired(record, await generations.current(hashConnection(record.principal, record.provider)))
     },
 
     hold: (hash, holder) => change(hash, holder, record => ({ ...record, heldBy: { holder, until: Date.now() + HOLD_MS } })),

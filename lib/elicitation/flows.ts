@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hashFields } from '../encoding.js'
 import { StoreContentionError } from '../errors.js'
+import { hashConnection } from '../principal.js'
+import { createGenerations } from '../state/generations.js'
+import { createRecords, type RecordServices } from '../state/records.js'
 import type { Principal } from '../types.js'
-import { createGenerations } from './generations.js'
-import { createRecords, type RecordServices } from './records.js'
 
 /** One browser attempt at an interaction. */
 export interface Flow {
@@ -54,7 +55,7 @@ export function createFlows (services: RecordServices): Flows {
   const keyOf = (state: string): string => hashFields('state', state)
   return {
     async start (state, principal, flow) {
-      const generation = await generations.keep(principal, flow.provider)
+      const generation = await generations.keep(hashConnection(principal, flow.provider))
       const record: Flow = { ...flow, status: 'started', generation, expiresAt: Date.now() + FLOW_TTL_MS }
       if (await records.put(keyOf(state), record, null, FLOW_TTL_MS + AFTERLIFE_MS) === null) throw new StoreContentionError()
     },
@@ -64,11 +65,11 @@ export function createFlows (services: RecordServices): Flows {
     },
 
     async revoke (principal, provider) {
-      await generations.begin(principal, provider)
+      await generations.begin(hashConnection(principal, provider))
     },
 
     async isRevoked ({ provider, generation }, principal) {
-      return generation !== await generations.current(principal, provider)
+      return generation !== await generations.current(hashConnection(principal, provider))
     },
 
     async claim (state) {

@@ -4,7 +4,7 @@ import { isUnchanged, logUnreadable, type Connections, type Lookup, type VaultEn
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { askerHash, elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
-import { NotRunError, StoreContentionError } from '../errors.js'
+import { NotRunError, RateLimitedError, StoreContentionError } from '../errors.js'
 import { hashConnection, parsePrincipal } from '../principal.js'
 import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
 import type { Requirement } from './requirements.js'
@@ -113,8 +113,14 @@ export function createDecide (services: GuardServices): Decide {
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
   async function fallBack (principal: Principal, needed: readonly Needed[], text: string): Promise<never> {
-    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one))))
+    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one)))).catch(noteLimited)
     throw new NotRunError(text)
+  }
+
+  /** The page is there all the same. */
+  function noteLimited (error: unknown): void {
+    if (!(error instanceof RateLimitedError)) throw error
+    if (error.first) log.warn('mcp-connect: a client of one user has reached the limit of new elicitations')
   }
 
   async function decide (requirements: readonly Requirement[], call: GuardedCall, attempts = 3): Promise<Decision> {
@@ -136,7 +142,8 @@ export function createDecide (services: GuardServices): Decide {
     }
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
     if (!canElicit) return await fallBack(principal, missing, message)
-    const elicited = await elicit(principal, call, missing)
+    const elicited = await elicit(principal, call, missing).catch(noteLimited)
+    if (elicited === undefined) return await fallBack(principal, missing, message)
     if (elicited !== null) return { kind: 'elicit', elicitations: elicited, message }
     if (attempts === 1) throw new StoreContentionError()      // a store that loses its records would keep us here for ever
     return await decide(requirements, call, attempts - 1)

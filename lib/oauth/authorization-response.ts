@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { IssuerMismatchError, ResponseInvalidError, StateInvalidError } from '../errors.js'
 import { RANDOM_TOKEN } from '../random.js'
-import type { Provider } from '../types.js'
+import type { Registration } from '../types.js'
 import type { Configuration } from './configuration.js'
 import { describeProvider, knownCode } from './failure.js'
 
@@ -31,12 +31,12 @@ export function readState (query: unknown): string {
  * Reads the rest of the response. Nothing in it is believed before its issuer is the expected one (RFC 9207 section 2.4).
  * @throws FST_MCP_CONNECT_ISS_MISMATCH, FST_MCP_CONNECT_RESPONSE_INVALID
  */
-export function readAuthorizationResponse (configuration: Configuration, provider: Provider, query: unknown): AuthorizationResponse {
+export function readAuthorizationResponse (configuration: Configuration, registration: Registration, query: unknown): AuthorizationResponse {
   const result = schema.safeParse(query)
   if (!result.success) throw new ResponseInvalidError()
   const { iss, error, code } = result.data
   const { issuer, authorization_response_iss_parameter_supported: issRequired } = configuration.serverMetadata()
-  if (iss === undefined ? issRequired === true : iss !== issuer) throw new IssuerMismatchError(describeProvider(provider), issuer)
+  if (iss === undefined ? issRequired === true : iss !== issuer) throw new IssuerMismatchError(describeProvider(registration), issuer)
   if (error === 'access_denied') return { kind: 'denied' }
   if (error !== undefined) return { kind: 'error', reason: knownCode(error) }
   if (code === undefined) throw new ResponseInvalidError()

@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import { ProviderMisconfiguredError, ProviderUnavailableError } from '../errors.js'
 import { allowLoopbackHttp, isSecure } from '../loopback.js'
-import type { Provider } from '../types.js'
+import type { Registration } from '../types.js'
 import { describeProvider, failureReason } from './failure.js'
 import { createOutboundFetch } from './outbound.js'
 
@@ -22,45 +22,45 @@ const MAX_AGE_MS = 60 * 60_000
  * @throws FST_MCP_CONNECT_PROVIDER_UNAVAILABLE when the metadata cannot be had
  * @throws FST_MCP_CONNECT_PROVIDER_MISCONFIGURED when it cannot be used, now or later
  */
-export function createConfigurations (): (provider: Provider) => Promise<Configuration> {
-  const cache = new Map<Provider, { configuration: Promise<Configuration>, expiresAt: number }>()
-  return provider => {
-    const cached = cache.get(provider)
+export function createConfigurations (): (registration: Registration) => Promise<Configuration> {
+  const cache = new Map<Registration, { configuration: Promise<Configuration>, expiresAt: number }>()
+  return registration => {
+    const cached = cache.get(registration)
     if (cached !== undefined && cached.expiresAt > Date.now()) return cached.configuration
-    const configuration = configure(provider)
-    cache.set(provider, { configuration, expiresAt: Date.now() + MAX_AGE_MS })
-    configuration.catch(() => cache.delete(provider))
+    const configuration = configure(registration)
+    cache.set(registration, { configuration, expiresAt: Date.now() + MAX_AGE_MS })
+    configuration.catch(() => cache.delete(registration))
     return configuration
   }
 }
 
-async function configure (provider: Provider): Promise<Configuration> {
-  const configuration = provider.endpoints === undefined
-    ? await discover(provider)
-    : pin(provider, provider.endpoints)
+async function configure (registration: Registration): Promise<Configuration> {
+  const configuration = registration.endpoints === undefined
+    ? await discover(registration)
+    : pin(registration, registration.endpoints)
   const { authorization_endpoint: authorization, token_endpoint: token } = configuration.serverMetadata()
-  const loopbackHttp = provider[allowLoopbackHttp] === true
+  const loopbackHttp = registration[allowLoopbackHttp] === true
   const usable = [authorization, token].every(url => url !== undefined && URL.canParse(url) && isSecure(new URL(url), loopbackHttp))
-  if (!usable) throw new ProviderMisconfiguredError(describeProvider(provider), NO_ENDPOINTS)
+  if (!usable) throw new ProviderMisconfiguredError(describeProvider(registration), NO_ENDPOINTS)
   return configuration
 }
 
-function pin (provider: Provider, { authorization, token }: NonNullable<Provider['endpoints']>): Configuration {
-  const metadata = { issuer: provider.issuer, authorization_endpoint: authorization, token_endpoint: token }
-  const configuration = new client.Configuration(metadata, provider.clientId, undefined, authentication(provider))
-  configuration[client.customFetch] = createOutboundFetch(provider[allowLoopbackHttp] === true)
-  if (provider[allowLoopbackHttp] === true) client.allowInsecureRequests(configuration)
+function pin (registration: Registration, { authorization, token }: NonNullable<Registration['endpoints']>): Configuration {
+  const metadata = { issuer: registration.issuer, authorization_endpoint: authorization, token_endpoint: token }
+  const configuration = new client.Configuration(metadata, registration.clientId, undefined, authentication(registration))
+  configuration[client.customFetch] = createOutboundFetch(registration[allowLoopbackHttp] === true)
+  if (registration[allowLoopbackHttp] === true) client.allowInsecureRequests(configuration)
   return configuration
 }
 
-async function discover (provider: Provider): Promise<Configuration> {
-  const fetch = createOutboundFetch(provider[allowLoopbackHttp] === true)
+async function discover (registration: Registration): Promise<Configuration> {
+  const fetch = createOutboundFetch(registration[allowLoopbackHttp] === true)
   for (const algorithm of ALGORITHMS) {
     let status = 0
     try {
-      const configuration = await client.discovery(new URL(provider.issuer), provider.clientId, undefined, authentication(provider), {
+      const configuration = await client.discovery(new URL(registration.issuer), registration.clientId, undefined, authentication(registration), {
         algorithm,
-        execute: provider[allowLoopbackHttp] === true ? [client.allowInsecureRequests] : [],
+        execute: registration[allowLoopbackHttp] === true ? [client.allowInsecureRequests] : [],
         [client.customFetch]: async (url, init) => {
           const response = await fetch(url, init as RequestInit)
           status = response.status
@@ -68,8 +68,9 @@ async function discover (provider: Provider): Promise<Configuration> {
         }
       })
       // A server that does not name S256 may ignore the challenge: the code would not be bound to this flow (RFC 9700 section 2.1.1).
-      if (!configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderMisconfiguredError(describeProvider(provider), NO_S256)
+      if (!configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderMisconfiguredError(describeProvider(registration), NO_S256)
       configuration[client.customFetch] = fetch
+      if (configuration.serverMetadata().jwks_uri !== undefined) client.enableNonRepudiationChecks(configuration)    // signatures of id_tokens
       return configuration
     } catch (error) {
       if (status === 404) continue
@@ -77,14 +78,14 @@ async function discover (provider: Provider): Promise<Configuration> {
       const reason = status >= 500 ? `status ${status}` : failureReason(error)
       // The library's own codes say that an answer came and was not what it must be.
       throw reason.startsWith('OAUTH_')
-        ? new ProviderMisconfiguredError(describeProvider(provider), reason)
-        : new ProviderUnavailableError(describeProvider(provider), reason)
+        ? new ProviderMisconfiguredError(describeProvider(registration), reason)
+        : new ProviderUnavailableError(describeProvider(registration), reason)
     }
   }
-  throw new ProviderMisconfiguredError(describeProvider(provider), NO_METADATA)
+  throw new ProviderMisconfiguredError(describeProvider(registration), NO_METADATA)
 }
 
-function authentication ({ clientSecret, clientAuthentication }: Provider): client.ClientAuth {
+function authentication ({ clientSecret, clientAuthentication }: Registration): client.ClientAuth {
   if (clientSecret === undefined) return client.None()
   return clientAuthentication === 'client_secret_post' ? client.ClientSecretPost(clientSecret) : client.ClientSecretBasic(clientSecret)
 }

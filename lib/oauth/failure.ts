@@ -1,5 +1,5 @@
 import * as client from 'openid-client'
-import type { Provider } from '../types.js'
+import type { Registration } from '../types.js'
 import { OutboundError } from './outbound.js'
 
 /**
@@ -16,7 +16,7 @@ export function knownCode (code: string): string {
 }
 
 /** Names a provider in messages for the operator. */
-export function describeProvider ({ name, issuer }: Provider): string {
+export function describeProvider ({ name, issuer }: Registration): string {
   return `${name} (${issuer})`
 }
 
@@ -28,6 +28,8 @@ export function failureReason (error: unknown): string {
   if (error instanceof client.ResponseBodyError) return knownCode(error.error)
   if (error instanceof client.ClientError && error.code === 'OAUTH_TIMEOUT') return 'timeout'
   if (error instanceof client.ClientError) return errorInBody(error) ?? error.code ?? failureReason(error.cause)
+  // A challenge comes with status 401, which says that the client could not authenticate (RFC 6749 section 5.2).
+  if (error instanceof client.WWWAuthenticateChallengeError) return 'invalid_client'
   if (error instanceof OutboundError) return error.reason
   return 'network_error'
 }

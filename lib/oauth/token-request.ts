@@ -1,23 +1,20 @@
 import * as client from 'openid-client'
 import { ExchangeFailedError } from '../errors.js'
-import { scopeSchema } from '../schemas.js'
-import type { Grant, Provider } from '../types.js'
+import type { Registration } from '../types.js'
 import type { Configuration } from './configuration.js'
 import { describeProvider, failureReason, isRefusal } from './failure.js'
-
-const MAX_OTHER_SCOPES = 100
-const MAX_SCOPE_LENGTH = 256
-const MAX_LIFETIME_S = 10 * 365 * 24 * 60 * 60
 
 export interface CodeExchange {
   /** The redirection endpoint with the query of the authorization response. */
   readonly response: URL
   readonly state: string
   readonly codeVerifier: string
+  /** Present when an id_token was asked for, and must come. */
   readonly nonce?: string
-  /** Scopes that were asked for. */
-  readonly scopes: readonly string[]
 }
+
+/** An access token response (RFC 6749 section 5.1), with the claims of the id_token if there is one. */
+export type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>
 
 /** Whether an exchange has failed because the server said that it gives nothing. */
 export function wasRefused (error: unknown): boolean {
@@ -25,35 +22,24 @@ export function wasRefused (error: unknown): boolean {
 }
 
 /**
- * Redeems the authorization code (RFC 6749 section 4.1.3).
+ * Redeems the authorization code (RFC 6749 section 4.1.3), and validates the id_token (OpenID Connect Core 1.0 section 3.1.3.7).
  * @throws FST_MCP_CONNECT_EXCHANGE_FAILED whatever went wrong; the library's own errors hold codes and tokens, and stay here
  */
-export async function exchangeCode (configuration: Configuration, provider: Provider, exchange: CodeExchange): Promise<Grant> {
+export async function redeemCode (configuration: Configuration, registration: Registration, exchange: CodeExchange): Promise<Tokens> {
+  let tokens: Tokens
   try {
-    const tokens = await client.authorizationCodeGrant(configuration, exchange.response, {
+    tokens = await client.authorizationCodeGrant(configuration, exchange.response, {
       pkceCodeVerifier: exchange.codeVerifier,
       expectedState: exchange.state,
       ...exchange.nonce !== undefined && { expectedNonce: exchange.nonce, idTokenExpected: true }
-    }, provider.resource === undefined ? {} : { resource: provider.resource })
-    const readable = [tokens.access_token, tokens.refresh_token].every(token => token === undefined || isToken(token))
-    if (!readable) throw new ExchangeFailedError(describeProvider(provider), 'a token holds characters that no token may hold')
-    if (tokens.token_type !== 'bearer') throw new ExchangeFailedError(describeProvider(provider), 'the token type is not Bearer')
-    return {
-      accessToken: tokens.access_token,
-      requestedScopes: exchange.scopes,
-      scopes: tokens.scope === undefined ? exchange.scopes : readScopes(tokens.scope.split(provider.scopeSeparator), exchange.scopes),
-      ...tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token },
-      ...expiry(tokens.expires_in)
-    }
+    }, registration.resource === undefined ? {} : { resource: registration.resource })
   } catch (error) {
-    if (error instanceof ExchangeFailedError) throw error
-    throw Object.assign(new ExchangeFailedError(describeProvider(provider), failureReason(error)), { refused: isRefusal(error) })
+    throw Object.assign(new ExchangeFailedError(describeProvider(registration), failureReason(error)), { refused: isRefusal(error) })
   }
-}
-
-/** Less than a second says nothing: it would ask the user again at once, for ever. */
-function expiry (expiresIn = 0): Pick<Grant, 'expiresAt'> {
-  return expiresIn < 1 ? {} : { expiresAt: Date.now() + Math.min(expiresIn, MAX_LIFETIME_S) * 1000 }
+  const readable = [tokens.access_token, tokens.refresh_token].every(token => token === undefined || isToken(token))
+  if (!readable) throw new ExchangeFailedError(describeProvider(registration), 'a token holds characters that no token may hold')
+  if (tokens.token_type !== 'bearer') throw new ExchangeFailedError(describeProvider(registration), 'the token type is not Bearer')
+  return tokens
 }
 
 /**
@@ -62,10 +48,4 @@ function expiry (expiresIn = 0): Pick<Grant, 'expiresAt'> {
  */
 function isToken (token: string): boolean {
   return /^[\x21-\x7E]+$/.test(token)
-}
-
-/** Those that were asked for, and of what else the provider says as much as makes sense. */
-function readScopes (granted: readonly string[], asked: readonly string[]): readonly string[] {
-  const others = granted.filter(scope => !asked.includes(scope) && scope.length <= MAX_SCOPE_LENGTH && scopeSchema.safeParse(scope).success)
-  return [...new Set([...granted.filter(scope => asked.includes(scope)), ...others.slice(0, MAX_OTHER_SCOPES)])]
 }

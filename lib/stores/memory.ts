@@ -1,4 +1,4 @@
-import type { Store, Stored } from '../types.js'
+import type { Store, Stored } from '../storage.js'
 import { markForgetful } from './forgetful.js'
 import { createListeners } from './listeners.js'
 import { afterCursor, pageOf, type Position } from './page.js'

@@ -1,4 +1,4 @@
-import type { Bus } from '../types.js'
+import type { Bus } from '../storage.js'
 import { createListeners } from './listeners.js'
 import type { PostgresPool } from './postgres-schema.js'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { OptionsError } from '../errors.js'
-import type { Store, Stored } from '../types.js'
+import type { Store, Stored } from '../storage.js'
 import { withTimeout } from '../with-timeout.js'
 import { afterCursor, pageOf } from './page.js'
 import { createPostgresListener } from './postgres-listener.js'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Store, Stored } from '../types.js'
+import type { Store, Stored } from '../storage.js'
 import { createListeners } from './listeners.js'
 import { afterCursor, pageOf, type Position } from './page.js'
 

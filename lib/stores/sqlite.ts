@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { Store, Stored } from '../types.js'
+import type { Store, Stored } from '../storage.js'
 import { createListeners } from './listeners.js'
 import { afterCursor, pageOf, type Position } from './page.js'
 import { assertSqliteSchema, prepareConnection, type SqliteDatabase, type SqliteStatement } from './sqlite-schema.js'

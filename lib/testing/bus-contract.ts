@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Bus } from '../types.js'
+import type { Bus } from '../storage.js'
 import { atOnce, contractCase, eventually, randomHash, show, type ContractCase } from './contract.js'
 
 /** What every `Bus` must do while nothing fails. Messages of others are passed over. */

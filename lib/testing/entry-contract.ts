@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Revision } from '../types.js'
+import type { Revision } from '../storage.js'
 import { contractCase, show, type ContractCase } from './contract.js'
 import { assertDeleted, assertHolds, assertLost, assertMissing, create, replace, type Entries, type Entry } from './entry.js'
 import { raceContract } from './race-contract.js'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Revision, Stored } from '../types.js'
+import type { Revision, Stored } from '../storage.js'
 import { show } from './contract.js'
 
 /** One entry of a vault, or one record of a state store. */

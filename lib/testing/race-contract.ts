@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Revision } from '../types.js'
+import type { Revision } from '../storage.js'
 import { atOnce, contractCase, show, type ContractCase } from './contract.js'
 import { assertDeleted, assertHolds, assertOneWinner, create, type Entries, type Entry } from './entry.js'
 

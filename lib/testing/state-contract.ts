@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Revision, StateStore } from '../types.js'
+import type { Revision, StateStore } from '../storage.js'
 import { atOnce, contractCase, eventually, randomHash, type ContractCase } from './contract.js'
 import { entryContract } from './entry-contract.js'
 import { assertOneWinner, create as createEntry, replace as replaceEntry, type Entry } from './entry.js'

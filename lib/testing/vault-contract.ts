@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Revision, TokenVault } from '../types.js'
+import type { Revision, TokenVault } from '../storage.js'
 import { contractCase, randomHash, show, type ContractCase } from './contract.js'
 import { entryContract } from './entry-contract.js'
 import { assertDeleted, create, replace, type Entry } from './entry.js'

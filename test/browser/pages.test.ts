@@ -25,7 +25,7 @@ t.test('BRW-01 cookies', async t => {
 t.test('cookies on loopback without TLS have no __Host- prefix, since browsers would drop them', async t => {
   const server = await startServer(t, { baseUrl: 'http://localhost:3000' })
   const cookie = String((await server.browser(A).get('/connect')).headers['set-cookie'])
-  t.match(cookie, /^mcp-connect=/)
+  t.match(cookie, /^mcp-connect-form=/)
   t.notMatch(cookie, 'Secure')
   t.equal((await server.browser(A).get('/connect')).headers['strict-transport-security'], undefined)
 })
@@ -161,15 +161,15 @@ t.test('a cookie that is there twice is refused', async t => {
   t.equal((await browser.get('/connect', { cookie: `${name}=planted; ${name}=${value}` })).statusCode, 400)
 })
 
-t.test('BRW-20 a seal made with the same key for something else, an old one, or a broken one, is no session', async t => {
+t.test('BRW-20 a seal made with the same key for something else, an old one, or a broken one, is not taken', async t => {
   const key = randomBytes(32)
   const server = await startServer(t, { keys: [key.toString('base64')] })
   const browser = server.browser(A)
   const form = findForm(await browser.get('/connect'), '/acme/connect')
   const [name, value] = [...browser.cookies][0]!
-  const password = createKeyRing([key]).derive('browser session cookie')[0]!.toString('base64url')
+  const password = createKeyRing([key]).derive('form cookie')[0]!.toString('base64url')
   const data = await unsealData<Record<string, unknown>>(value, { password })
-  t.match(data, { purpose: 'browser session' }, 'the key is the right one')
+  t.match(data, { purpose: 'form' }, 'the key is the right one')
   for (const seal of [
     await sealData({ ...data, purpose: 'login' }, { password }),
     await sealData({ ...data, expiresAt: Date.now() - 1 }, { password }),

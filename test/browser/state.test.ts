@@ -97,7 +97,7 @@ t.test('STA-08 before consent there are no flow and no flow cookie', async t => 
 })
 
 t.test('STA-09 states are 256 random bits', async t => {
-  const server = await startServer(t)
+  const server = await startServer(t, { limits: { principal: false } })
   const { url } = await server.elicit(A)
   const browser = server.browser(A)
   const states = new Set<string>()

@@ -3,7 +3,8 @@ import t from 'tap'
 import { askerHash, createElicitations, elicitationHash, isPending, type Elicitations, type Wanted } from '../../lib/elicitation/elicitations.js'
 import { createDeclines, type Declines } from '../../lib/elicitation/declines.js'
 import { memoryStore } from '../../lib/index.js'
-import type { StateStore } from '../../lib/types.js'
+import { createLimiter } from '../../lib/state/limiter.js'
+import type { StateStore } from '../../lib/storage.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer } from '../../lib/vault/sealer.js'
 import { advance } from '../fixtures/clock.js'
@@ -15,7 +16,7 @@ const limits = { ttlMs: 900_000, coolDownMs: 300_000 }
 
 function createBoth (state: StateStore): { elicitations: Elicitations, declines: Declines } {
   const declines = createDeclines({ state, sealer }, limits.coolDownMs)
-  return { declines, elicitations: createElicitations({ state, sealer, declines, onAbandoned: () => {} }, limits.ttlMs) }
+  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('test', false, state, () => {}), onAbandoned: () => {} }, limits.ttlMs) }
 }
 
 async function decline ({ elicitations, declines }: ReturnType<typeof createBoth>, { id }: { id: string }): Promise<void> {

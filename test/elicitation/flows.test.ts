@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createFlows, FLOW_TTL_MS, hashFlowCookie, matchesFlowCookie, type Flow } from '../../lib/elicitation/flows.js'
-import { createRecords } from '../../lib/elicitation/records.js'
+import { createRecords } from '../../lib/state/records.js'
 import { memoryStore } from '../../lib/index.js'
 import { hashConnection } from '../../lib/principal.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'

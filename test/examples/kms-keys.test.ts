@@ -6,7 +6,7 @@ import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { instanceToken, unwrapKeys } from '../../examples/kms-keys.js'
 import { memoryStore } from '../../lib/index.js'
-import type { Stored } from '../../lib/types.js'
+import type { Stored } from '../../lib/storage.js'
 import { A, startServer } from '../fixtures/server.js'
 
 const CRYPTO_KEY = 'projects/p/locations/global/keyRings/connect/cryptoKeys/connect'

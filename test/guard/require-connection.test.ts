@@ -5,7 +5,8 @@ import { z } from 'zod'
 import { advance } from '../fixtures/clock.js'
 import { openMcpSession, type McpSession } from '../fixtures/mcp-session.js'
 import { A, B, startServer, type TestServer } from '../fixtures/server.js'
-import type { Connection, RequireOptions } from '../../lib/types.js'
+import type { RequireOptions } from '../../lib/decorator.js'
+import type { Connection } from '../../lib/types.js'
 
 async function open (t: Test, server: TestServer, register: (mcp: McpServer) => void, options: Parameters<typeof openMcpSession>[1] = {}): Promise<McpSession> {
   const mcp = new McpServer({ name: 'test', version: '1.0.0' })

@@ -5,8 +5,9 @@ import { advance } from '../fixtures/clock.js'
 import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
 import { createAuthorizationRequest } from '../../lib/oauth/authorization-request.js'
 import { createConfigurations, type Configuration } from '../../lib/oauth/configuration.js'
+import { readGrant } from '../../lib/oauth/grant.js'
 import { createOutboundFetch } from '../../lib/oauth/outbound.js'
-import { exchangeCode } from '../../lib/oauth/token-request.js'
+import { redeemCode } from '../../lib/oauth/token-request.js'
 import type { Grant, ProviderDefinition } from '../../lib/types.js'
 
 // Faults that a well-behaved authorization server does not commit.
@@ -66,7 +67,7 @@ async function exchange (provider: ReturnType<typeof defineProvider>): Promise<G
 
 async function exchangeWith (configuration: Configuration, provider: ReturnType<typeof defineProvider>): Promise<Grant> {
   const response = new URL('https://mcp.example.com/connect/callback/acme?code=canary-code&state=canary-state')
-  return await exchangeCode(configuration, provider, { response, state: 'canary-state', codeVerifier: 'v'.repeat(43), scopes: ['a'] })
+  return readGrant(provider, await redeemCode(configuration, provider, { response, state: 'canary-state', codeVerifier: 'v'.repeat(43) }), ['a'])
 }
 
 t.test('metadata: the OpenID address first, RFC 8414 only where that does not exist, once an hour', async t => {
@@ -224,9 +225,9 @@ t.test('STA-13 OAR-25 openid asks for an id_token bound by a nonce, and takes no
   const redeem = async (change: object | null): Promise<Grant> => {
     const token = change === null ? {} : { id_token: `${encode({ alg: 'RS256' })}.${encode({ ...claims, ...change })}.AAAA` }
     scripted.answers['/token'] = json({ access_token: 'x', token_type: 'bearer', ...token })
-    return await exchangeCode(configuration, provider, {
-      response: new URL('https://mcp.example.com/cb?code=x&state=canary-state'), state: 'canary-state', codeVerifier, nonce: nonce!, scopes: ['openid']
-    })
+    return readGrant(provider, await redeemCode(configuration, provider, {
+      response: new URL('https://mcp.example.com/cb?code=x&state=canary-state'), state: 'canary-state', codeVerifier, nonce: nonce!
+    }), ['openid'])
   }
   t.match(await redeem({}), { accessToken: 'x' })
   for (const change of [null, { nonce: undefined }, { nonce: 'other' }, { iss: 'https://other.example' }, { aud: 'other' }, { exp: now - 60 }]) {

@@ -1,6 +1,6 @@
 import { html } from 'ghtml'
 import type { FormView } from '../forms.js'
-import { button, layout, scopeList } from './layout.js'
+import { accountText, button, layout, scopeList, type AccountView } from './layout.js'
 
 export interface ConnectionView {
   readonly key: string
@@ -8,18 +8,19 @@ export interface ConnectionView {
   readonly host: string
   readonly status:
     | { readonly kind: 'none' | 'unreadable' | 'foreign' }
-    | { readonly kind: 'connected' | 'expired', readonly since: number, readonly scopes: readonly string[] }
+    | { readonly kind: 'connected' | 'expired', readonly since: number, readonly account: string | undefined, readonly scopes: readonly string[] }
   /** `null` when the user may not connect. */
   readonly connect: FormView | null
   readonly disconnect: FormView
 }
 
 /** The user's connections at all providers. */
-export function connectionsPage ({ server, account, connections }:
-{ server: string, account: string, connections: readonly ConnectionView[] }): string {
+export function connectionsPage ({ server, account, signOut, connections }:
+{ server: string, account: AccountView, signOut: FormView | null, connections: readonly ConnectionView[] }): string {
   return layout({
     title: `Your connections at ${server}`,
-    content: html`<p>Signed in as <strong>${account}</strong>.</p>
+    content: html`<p>Signed in as !${accountText(account)}.</p>
+!${signOut === null ? '' : button(signOut, 'Sign out')}
 !${connections.length === 0 ? '<p>There is nothing for you to connect here.</p>' : connections.map(connectionSection).join('\n')}`
   })
 }
@@ -47,8 +48,9 @@ function statusText (status: ConnectionView['status']): string {
   }
 }
 
-function connectedSince ({ since, scopes }: { readonly since: number, readonly scopes: readonly string[] }): string {
+function connectedSince ({ since, account, scopes }: ConnectionView['status'] & { kind: 'connected' | 'expired' }): string {
   const date = new Date(since).toISOString().slice(0, 10)
   const permissions = scopes.length === 0 ? '' : html`, with !${scopeList(scopes)}`
-  return html`Connected since <time datetime="${date}">${date}</time>!${permissions}`
+  const as = account === undefined ? '' : html` as <strong>${account}</strong>`
+  return html`Connected!${as} since <time datetime="${date}">${date}</time>!${permissions}`
 }

@@ -12,6 +12,9 @@ export interface Ending {
 const ENDINGS: Readonly<Record<string, Ending>> = {
   SIGN_IN_REQUIRED: { title: 'Sign in first', text: 'Sign in to this server in this browser, then start again.', way: 'sign in' },
   SUBJECT_MISMATCH: { title: 'This link is for another account', text: 'You are signed in with a different account from the one that asked. If both are yours, sign in with the other one and open the link again. If somebody sent you this link, close this page: nothing was changed.', way: 'sign in' },
+  SESSION_LOST: { title: 'You are no longer signed in', text: 'Nothing was connected. Start again: you are asked to sign in, if need be. If you come back here each time, tell the operator of this server.', way: 'retry' },
+  SIGN_IN_INVALID: { title: 'This sign-in could not be matched', text: 'It was not started in this browser, or too long ago. Nobody was signed in by it. Sign in again.', way: 'sign in' },
+  SIGN_IN_FAILED: { title: 'Signing in did not work', text: 'Try again. If it happens again, tell the operator of this server.', way: 'sign in' },
   FLOW_COOKIE_MISSING: { title: 'This was started in another browser', text: 'The connection must be finished in the browser in which it was started, with cookies allowed. If you did not start it, close this page: nothing was connected.', way: 'connections' },
   COOKIE_INVALID: { title: 'Your browser sent something unexpected', text: 'A cookie of this server was sent twice. Delete the cookies of this site, then start again.', way: 'connections' },
   CSRF_FAILED: { title: 'This form has expired', text: 'The form was open for too long, or what it asks for has changed, or it did not come from this server. Nothing was changed. Open the page again.', way: 'retry' },
@@ -24,6 +27,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   CONSUMED: { title: 'This is finished', text: 'This link has been used already. Your connections page shows the current state.', way: 'connections' },
   HELD: { title: 'This is being finished', text: 'Another tab of yours is finishing this. Wait half a minute, then look again.', way: 'look again' },
   DISCONNECTED: { title: 'You have disconnected this', text: 'You disconnected it while this was under way, so it was not connected. The provider may still list this server in your settings there. Start again if you want it after all.', way: 'retry' },
+  RATE_LIMITED: { title: 'Too many requests', text: 'Wait a moment, then open the page again.', way: 'retry' },
   STATE_INVALID: { title: 'This could not be matched', text: 'The answer belongs to nothing that was started here, or it is too old. Nothing was connected. Start again.', way: 'connections' },
   CONTEXT_MISMATCH: { title: 'This could not be matched', text: 'The answer belongs to another provider. Nothing was connected. Start again.', way: 'connections' },
   ISS_MISMATCH: { title: 'This could not be matched', text: 'The answer did not come from the provider that you were sent to. Nothing was connected. Start again.', way: 'retry' },

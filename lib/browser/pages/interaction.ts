@@ -1,6 +1,6 @@
 import { html } from 'ghtml'
 import type { FormView } from '../forms.js'
-import { button, layout, scopeList } from './layout.js'
+import { accountText, button, layout, scopeList, type AccountView } from './layout.js'
 
 export interface InteractionView {
   /** This server, as it is named to people, and its host. */
@@ -11,7 +11,7 @@ export interface InteractionView {
   readonly reasons: readonly string[]
   readonly scopes: readonly string[]
   /** The signed-in account. */
-  readonly account: string
+  readonly account: AccountView
   /** Epoch milliseconds. */
   readonly expiresAt: number
   readonly goOn: FormView
@@ -28,7 +28,7 @@ export function interactionPage ({ server, client, provider, reasons, scopes, ac
 !${reasons.length === 0 ? '' : html`<dt>Why</dt><dd>!${reasons.map(reason => html`${reason}`).join('<br>')}</dd>`}
 <dt>Connects to</dt><dd>${provider.name} at <strong>${provider.host}</strong></dd>
 <dt>Permissions</dt><dd>!${scopes.length === 0 ? html`what ${provider.name} grants by default` : scopeList(scopes)}</dd>
-<dt>Your account here</dt><dd><strong>${account}</strong></dd>
+<dt>Your account here</dt><dd>!${accountText(account)}</dd>
 <dt>Link valid for</dt><dd>!${timeLeft(expiresAt)}</dd>
 </dl>
 <p>Continue only if you started this yourself just now. If somebody sent you this link, decline.</p>

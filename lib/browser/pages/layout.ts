@@ -48,6 +48,17 @@ export function layout ({ title, content, redirect }: { title: string, content: 
 `
 }
 
+/** The signed-in account. */
+export interface AccountView {
+  readonly label: string
+  /** Where to sign in with another one; `null` when nobody says. */
+  readonly switchUrl: string | null
+}
+
+export function accountText ({ label, switchUrl }: AccountView): string {
+  return html`<strong>${label}</strong>!${switchUrl === null ? '' : html` (<a href="${switchUrl}">use another account</a>)`}`
+}
+
 /** A form of one button. */
 export function button ({ action, csrf }: FormView, label: string, kind: 'main' | 'plain' = 'plain'): string {
   return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><button type="submit"!${kind === 'main' ? ' class="main"' : ''}>${label}</button></form>`

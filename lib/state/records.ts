@@ -1,10 +1,9 @@
 import { SealBrokenError } from '../errors.js'
-import type { State } from '../adapters.js'
-import type { Revision } from '../types.js'
+import type { Revision, StateStore } from '../storage.js'
 import type { Sealer } from '../vault/sealer.js'
 
 export interface RecordServices {
-  readonly state: State
+  readonly state: Pick<StateStore, 'get' | 'put' | 'delete'>
   readonly sealer: Sealer
   /** Is told of rows that cannot be opened. */
   readonly onUnreadable?: (error: Error) => void

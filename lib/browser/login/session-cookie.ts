@@ -1,0 +1,45 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { BrowserSession, BrowserSessions } from '../../state/browser-sessions.js'
+import type { KeyRing } from '../../vault/key-ring.js'
+import type { Cookies } from '../cookies.js'
+import { createSeals } from '../seals.js'
+
+const NAME = 'session'
+
+/** The browser's side of a session: a sealed cookie that holds its id, and nothing of the user. */
+export interface SessionCookie {
+  /** The session of this browser, if it is alive. */
+  find (request: FastifyRequest): Promise<BrowserSession | null>
+  /** Begins a session, with an id of its own, and ends the one that this browser had. */
+  begin (request: FastifyRequest, reply: FastifyReply, user: Omit<BrowserSession, 'endsAt'>): Promise<void>
+  end (request: FastifyRequest, reply: FastifyReply): Promise<void>
+}
+
+export function createSessionCookie (ring: KeyRing, cookies: Cookies, sessions: BrowserSessions, absoluteTtlMs: number): SessionCookie {
+  const seals = createSeals(ring, 'session', absoluteTtlMs, z.object({ id: z.string() }))
+  const idOf = async (request: FastifyRequest): Promise<string | undefined> => (await seals.open(cookies.read(request, NAME)))?.id
+
+  async function endOld (request: FastifyRequest): Promise<void> {
+    const id = await idOf(request)
+    if (id !== undefined) await sessions.end(id)
+  }
+
+  return {
+    async find (request) {
+      const id = await idOf(request)
+      return id === undefined ? null : await sessions.find(id)
+    },
+
+    async begin (request, reply, user) {
+      await endOld(request)
+      // Until the browser closes: how long it lives is for the server to say.
+      cookies.write(reply, NAME, await seals.seal({ id: await sessions.begin(user) }))
+    },
+
+    async end (request, reply) {
+      await endOld(request)
+      cookies.write(reply, NAME, '', 0)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import type { Connection, Principal } from './types.js'
+
+/** Augment it with your providers and `requireConnection` knows their names: `{ github: Connection }`. */
+export interface McpConnectProviders {}
+
+export type ProviderName = keyof McpConnectProviders extends never ? string : keyof McpConnectProviders & string
+export type ConnectionOf<N extends string> = N extends keyof McpConnectProviders ? McpConnectProviders[N] : Connection
+
+/** What a handler requires of a connection. */
+export interface RequireOptions {
+  /** Scopes that the handler needs, beyond the provider's own `scopes`. @default [] */
+  readonly scopes?: readonly string[]
+  /** Why, to the person who is asked, after "Connect GitHub": `to list your issues`. Plain text without a URL. */
+  readonly reason?: string
+}
+
+/** What is needed of an MCP server; `McpServer` of the MCP SDK has it. */
+export interface McpServerLike {
+  readonly server: { getClientCapabilities (): unknown }
+  registerResource (name: any, template: any, config: any, callback: any): unknown
+}
+
+/**
+ * The context type that the given server's SDK passes to handlers. The last overload of `registerResource` is the only
+ * place where SDK v1 names it last, whatever the schema.
+ */
+export type ContextOf<S> = S extends { registerResource (n: any, t: any, c: any, callback: infer F): unknown }
+  ? F extends (uri: any, variables: any, context: infer C) => unknown ? C : never
+  : never
+
+/** Wraps handlers of one MCP server. */
+export interface Guard<Ctx> {
+  /**
+   * Wraps the handler of a tool, prompt or resource, so that it runs with a live connection and not without one.
+   * The connection comes first, then whatever the SDK passes; for several providers, an object of connections by key.
+   * @throws FST_MCP_CONNECT_UNKNOWN_PROVIDER when no such provider is configured
+   * @throws FST_MCP_CONNECT_GUARD_OPTIONS when the options are wrong
+   */
+  requireConnection<const N extends readonly [ProviderName, ...ProviderName[]], A extends unknown[] = [Ctx], R = never> (
+    providers: N,
+    handler: (connections: { readonly [K in N[number]]: ConnectionOf<K> }, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
+  /** Several providers, with options by provider. */
+  requireConnection<const N extends readonly [ProviderName, ...ProviderName[]], A extends unknown[] = [Ctx], R = never> (
+    providers: N,
+    options: { readonly [K in N[number]]?: RequireOptions },
+    handler: (connections: { readonly [K in N[number]]: ConnectionOf<K> }, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
+  /** One provider. */
+  requireConnection<N extends ProviderName, A extends unknown[] = [Ctx], R = never> (
+    provider: N,
+    handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
+  /** One provider, with options. */
+  requireConnection<N extends ProviderName, A extends unknown[] = [Ctx], R = never> (
+    provider: N,
+    options: RequireOptions,
+    handler: (connection: ConnectionOf<N>, ...args: A) => R | Promise<R>): (...args: A) => Promise<R>
+}
+
+/** How resealing goes. */
+export interface ResealOptions {
+  /** Opens everything and writes nothing. @default false */
+  readonly dryRun?: boolean
+  /** Is called with what is done so far, now and then. */
+  readonly onProgress?: (report: ResealReport) => void
+}
+
+/** What resealing found. Entries that are deleted meanwhile are not counted. */
+export interface ResealReport {
+  /** Entries that were looked at. */
+  readonly entries: number
+  /** Of them, those that the newest key had sealed already. */
+  readonly current: number
+  /** Those that an older key had sealed: they are sealed with the newest now; in a dry run, they would be. */
+  readonly resealed: number
+  /** How many cannot be opened, by the id of the key that they name. They stay as they are. */
+  readonly unreadable: Readonly<Record<string, number>>
+}
+
+/** `app.mcpConnect`. */
+export interface McpConnect {
+  /** The page where people see, make and end their connections. Safe to show anywhere: it holds no id. */
+  readonly connectionsUrl: string
+  /**
+   * Makes the guard for one MCP server.
+   * @throws FST_MCP_CONNECT_NOT_MCP_SERVER when it is none
+   * @throws FST_MCP_CONNECT_SDK_MISSING when no copy of the MCP SDK can be loaded
+   * @throws FST_MCP_CONNECT_SDK_MISMATCH when the server comes from a copy of the MCP SDK that this package cannot load
+   */
+  for<S extends McpServerLike> (server: S): Guard<ContextOf<S>>
+  /**
+   * Seals every grant in the vault with the newest of `keys`, while calls go on. Once every process has the new key first, and
+   * a dry run finds nothing left to do and nothing unreadable, older keys can be taken out.
+   * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the vault fails: call it again, and it goes on
+   * @throws FST_MCP_CONNECT_ADAPTER_INVALID when the vault returns something else than it must
+   * @throws FST_MCP_CONNECT_STORE_TIMEOUT when it does not answer in time: the same
+   * @throws FST_MCP_CONNECT_STORE_CONTENTION when others change one grant again and again
+   */
+  reseal (options?: ResealOptions): Promise<ResealReport>
+  /**
+   * Ends every session of a principal that `oidcLogin` has begun, in whatever browser and process, as when an account is closed.
+   * @throws FST_MCP_CONNECT_OPTIONS when the option `browser` is a login of your own
+   */
+  revokeBrowserSessions (principal: Principal): Promise<void>
+}

@@ -1,0 +1,38 @@
+import { scopeSchema } from '../schemas.js'
+import type { Grant, Provider } from '../types.js'
+import { readLabel } from './claims.js'
+import type { Tokens } from './token-request.js'
+
+const MAX_OTHER_SCOPES = 100
+const MAX_SCOPE_LENGTH = 256
+const MAX_LIFETIME_S = 10 * 365 * 24 * 60 * 60
+
+/** What a provider granted. @param asked the scopes that were asked for */
+export function readGrant ({ scopeSeparator }: Provider, tokens: Tokens, asked: readonly string[]): Grant {
+  return {
+    accessToken: tokens.access_token,
+    requestedScopes: asked,
+    scopes: tokens.scope === undefined ? asked : readScopes(tokens.scope.split(scopeSeparator), asked),
+    ...tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token },
+    ...expiry(tokens.expires_in),
+    ...account(tokens)
+  }
+}
+
+/** Less than a second says nothing: it would ask the user again at once, for ever. */
+function expiry (expiresIn = 0): Pick<Grant, 'expiresAt'> {
+  return expiresIn < 1 ? {} : { expiresAt: Date.now() + Math.min(expiresIn, MAX_LIFETIME_S) * 1000 }
+}
+
+function account (tokens: Tokens): Pick<Grant, 'account'> {
+  const claims = tokens.claims()
+  if (claims === undefined) return {}
+  const label = readLabel(claims)
+  return { account: { subject: claims.sub, ...label !== undefined && { label } } }
+}
+
+/** Those that were asked for, and of what else the provider says as much as makes sense. */
+function readScopes (granted: readonly string[], asked: readonly string[]): readonly string[] {
+  const others = granted.filter(scope => !asked.includes(scope) && scope.length <= MAX_SCOPE_LENGTH && scopeSchema.safeParse(scope).success)
+  return [...new Set([...granted.filter(scope => asked.includes(scope)), ...others.slice(0, MAX_OTHER_SCOPES)])]
+}

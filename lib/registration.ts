@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { isSecure } from './loopback.js'
+import { scopesSchema } from './schemas.js'
+
+/*
+ * The schema of a registration at an authorization server: what a provider's definition and the login have in common.
+ */
+
+const MISSING = 'is missing: is its environment variable set?'
+const MISSING_SECRET = `${MISSING} For a public client leave the key out`
+
+/** What the package sets itself. */
+const OWN_PARAMETERS = ['client_id', 'client_secret', 'response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce',
+  'code_challenge', 'code_challenge_method', 'resource', 'request', 'request_uri']
+
+/** @param loopbackHttp whether `http:` addresses on this machine are let through */
+export function urlSchema (loopbackHttp: boolean): z.ZodString {
+  return z.string('must be an absolute https: URL').refine(value => isSafeUrl(value, loopbackHttp),
+    'must be an absolute https: URL without user, password or fragment; for http: on localhost or 127.0.0.1, import the symbol allowLoopbackHttp and set [allowLoopbackHttp]: true')
+}
+
+export function registrationShape (loopbackHttp: boolean) {
+  const url = urlSchema(loopbackHttp)
+  return {
+    issuer: url.refine(value => !value.includes('/.well-known/'), 'must be the issuer itself; its metadata address is found from it'),
+    clientId: z.string(MISSING).min(1, MISSING),
+    clientSecret: z.string(MISSING_SECRET).min(1, MISSING_SECRET).exactOptional(),
+    clientAuthentication: z.enum(['client_secret_basic', 'client_secret_post'], 'must be "client_secret_basic" or "client_secret_post"').default('client_secret_basic'),
+    scopes: scopesSchema.readonly().default([]),
+    resource: url.exactOptional(),
+    authorizationParameters: z.record(z.string(), z.string('must be a string'), 'must be an object of strings').readonly().default({}).superRefine((parameters, context) => {
+      for (const name of Object.keys(parameters)) {
+        if (OWN_PARAMETERS.includes(name)) context.addIssue({ code: 'custom', path: [name], message: 'is set by the plugin; take it out' })
+      }
+    })
+  }
+}
+
+function isSafeUrl (value: string, loopbackHttp: boolean): boolean {
+  if (!URL.canParse(value)) return false
+  const url = new URL(value)
+  return isSecure(url, loopbackHttp) && url.username + url.password + url.hash === ''
+}

@@ -1,0 +1,265 @@
+import t from 'tap'
+import type { Principal } from '../../lib/types.js'
+import { findForm, findLink, title } from '../fixtures/browser.js'
+import { advance } from '../fixtures/clock.js'
+import { LOGIN_CALLBACK, startWithLogin, type LoginServer } from '../fixtures/login.js'
+
+const SESSION = '__Host-mcp-connect-session'
+const MINUTE_MS = 60_000
+
+const alice = ({ authorizationServer }: LoginServer): Principal => ({ issuer: authorizationServer.issuer, subject: 'employee-1' })
+
+t.test('signing in leads back to the page, which names the account and offers another', async t => {
+  const server = await startWithLogin(t)
+  const { url } = await server.elicit(alice(server))
+  const { browser, signIn } = server.person('alice')
+  const redirect = await browser.get(url)
+  t.equal(redirect.statusCode, 303)
+  const { pathname } = new URL(url)
+  t.equal(redirect.headers.location, `/connect/login?returnTo=${encodeURIComponent(pathname)}`)
+  const response = await signIn(url)
+  t.match(response, { statusCode: 303, headers: { location: pathname } })
+  const page = await browser.get(url)
+  t.equal(title(page), 'Connect Acme to Example?')
+  t.match(page.body, /Your account here<\/dt><dd><strong>alice<\/strong> /)
+  t.equal(findLink(page, 'use another account'), `/connect/login?returnTo=${encodeURIComponent(pathname)}&prompt=login`)
+  const callback = await server.untilCallback(browser, url)
+  t.equal((await browser.get(callback.href)).statusCode, 303)
+  t.match((await browser.get('/connect')).body, /Signed in as <strong>alice<\/strong>.*Connected since/s)
+})
+
+t.test('BRW-01 the cookies of the login are ours alone, and hold nothing of the user', async t => {
+  const server = await startWithLogin(t)
+  const { browser, untilCallback } = server.person('alice')
+  const start = await browser.get('/connect/login')
+  t.match(String(start.headers['set-cookie']), /^__Host-mcp-connect-login-[0-9a-f]{16}=\S+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
+  const request = new URL(String(start.headers.location))
+  t.match(Object.fromEntries(request.searchParams), { code_challenge_method: 'S256', redirect_uri: LOGIN_CALLBACK, scope: 'openid profile email', nonce: /^.{43}$/, state: /^.{43}$/ })
+  const response = await browser.get((await untilCallback()).href)
+  const cookies = [response.headers['set-cookie']].flat().map(String)
+  const session = cookies.find(cookie => cookie.startsWith(SESSION))
+  t.match(session, /^__Host-mcp-connect-session=Fe26\.2\S+; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
+  t.notMatch(session, /alice|employee/)
+  t.ok(cookies.some(cookie => /^__Host-mcp-connect-login-[0-9a-f]{16}=; Max-Age=0/.test(cookie)), 'the cookie of the attempt is taken back')
+})
+
+t.test('T16 it leads back to our own pages only', async t => {
+  const server = await startWithLogin(t)
+  const { signIn } = server.person('alice')
+  for (const returnTo of ['https://evil.example/', '//evil.example', '/connect/../admin', '/connect//evil.example', '/login', '/connect/login', '/connect?x=1', '/connect/short', `/connect/${'x'.repeat(43)}/start`, '']) {
+    t.match(await signIn(`/connect/login?returnTo=${encodeURIComponent(returnTo)}`), { statusCode: 303, headers: { location: '/connect' } }, returnTo)
+  }
+  const page = `/connect/${'x'.repeat(43)}`
+  t.match(await signIn(`/connect/login?returnTo=${page}`), { headers: { location: page } })
+  t.match(await signIn(`/connect/login?returnTo=${page}&returnTo=/connect/${'y'.repeat(43)}`), { headers: { location: '/connect' } })
+})
+
+t.test('T03 login CSRF: an answer that another browser began signs nobody in', async t => {
+  const server = await startWithLogin(t)
+  const [bob, victim] = [server.person('bob'), server.person('alice')]
+  const url = await bob.untilCallback()
+  const asked = server.authorizationServer.tokenRequests
+  for (const browser of [victim.browser, server.browser(null)]) {
+    const refused = await browser.get(url.href)
+    t.equal(refused.statusCode, 400)
+    t.equal(title(refused), 'This sign-in could not be matched')
+    t.notOk(browser.cookies.has(SESSION))
+  }
+  // Nor with an attempt of the victim's own under way, nor with its cookie under the name of the other.
+  await victim.browser.get('/connect/login')
+  t.equal((await victim.browser.get(url.href)).statusCode, 400)
+  const [[, own]] = [...victim.browser.cookies].filter(([name]) => name.includes('-login-')) as [[string, string]]
+  const [[name]] = [...bob.browser.cookies].filter(([name]) => name.includes('-login-')) as [[string, string]]
+  victim.browser.cookies.set(name, own)
+  t.equal((await victim.browser.get(url.href)).statusCode, 400)
+  t.equal(server.authorizationServer.tokenRequests, asked)
+  t.equal((await bob.browser.get(url.href)).statusCode, 303, 'and bob still signs in')
+})
+
+t.test('T05 STA-01 STA-02 an answer counts once; one without state, with another, too late or of another issuer does not', async t => {
+  const server = await startWithLogin(t)
+  const { browser, untilCallback } = server.person('alice')
+  const url = await untilCallback()
+  const change = (parameters: Record<string, string>): string => {
+    const changed = new URL(url)
+    for (const [name, value] of Object.entries(parameters)) value === '' ? changed.searchParams.delete(name) : changed.searchParams.set(name, value)
+    return changed.href
+  }
+  const cookies = [...browser.cookies]
+  for (const [parameters, status] of [[{ state: '' }, 400], [{ state: 'x'.repeat(43) }, 400], [{ iss: 'https://evil.example' }, 400], [{ iss: '' }, 400], [{ code: '' }, 400]] as const) {
+    t.equal((await browser.get(change(parameters))).statusCode, status, JSON.stringify(parameters))
+    t.strictSame([...browser.cookies], cookies, 'nothing is spent')
+  }
+  await t.test('too late', async t => {
+    advance(t, 10 * MINUTE_MS + 1)
+    t.equal((await browser.get(url.href)).statusCode, 400)
+  })
+  const asked = server.authorizationServer.tokenRequests
+  const answers = await Promise.all(Array.from({ length: 5 }, () => browser.get(url.href)))
+  t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [303, 409, 409, 409, 409])
+  t.equal(server.authorizationServer.tokenRequests, asked + 1)
+  for (const [name, value] of cookies) browser.cookies.set(name, value)
+  t.equal((await browser.get(url.href)).statusCode, 409, 'with the old cookie neither')
+})
+
+t.test('what the authorization server refuses ends in a page, with the way back', async t => {
+  const server = await startWithLogin(t)
+  const { browser, untilCallback } = server.person('alice')
+  const url = await untilCallback(`/connect/login?returnTo=/connect/${'x'.repeat(43)}`)
+  url.searchParams.delete('code')
+  url.searchParams.set('error', 'access_denied')
+  url.searchParams.set('error_description', 'canary')
+  const page = await browser.get(url.href)
+  t.equal(page.statusCode, 502)
+  t.equal(title(page), 'Signing in did not work')
+  t.equal(findLink(page, 'Sign in'), `/connect/login?returnTo=%2Fconnect%2F${'x'.repeat(43)}`)
+  t.notMatch(page.body + server.log.join(''), /canary/)
+  t.match(server.log.join(''), /SIGN_IN_FAILED/)
+  const forged = await untilCallback()
+  forged.searchParams.set('code', 'made-up')
+  t.equal((await browser.get(forged.href)).statusCode, 502)
+  t.notOk(browser.cookies.has(SESSION))
+})
+
+t.test('BRW-21 signing out ends the session, whoever still has its cookie', async t => {
+  const server = await startWithLogin(t)
+  const { browser, signIn } = server.person('alice')
+  await signIn()
+  const form = findForm(await browser.get('/connect'), '/sign-out')
+  const stolen = new Map(browser.cookies)
+  t.equal((await browser.post(form.action, { csrf: 'x' })).statusCode, 403, 'not from elsewhere')
+  t.equal((await browser.get(form.action)).statusCode, 405)
+  const response = await browser.post(form.action, form.fields)
+  t.match(response, { statusCode: 303, headers: { location: 'https://mcp.example.com/connect/login/signed-out' } })
+  t.notOk(browser.cookies.has(SESSION))
+  const page = await browser.get(String(response.headers.location))
+  t.equal(title(page), 'Signed out of Example')
+  t.match(page.body, new URL(server.authorizationServer.issuer).host)
+  t.equal((await browser.get('/connect')).statusCode, 303)
+
+  for (const [name, value] of stolen) browser.cookies.set(name, value)
+  t.match(await browser.get('/connect'), { statusCode: 303, headers: { location: /^\/connect\/login/ } })
+  t.equal((await browser.post(form.action, form.fields)).statusCode, 401)
+})
+
+t.test('BRW-21 revokeBrowserSessions ends all sessions of one principal, and those of nobody else', async t => {
+  const server = await startWithLogin(t)
+  const [one, two, bob] = [server.person('alice'), server.person('alice'), server.person('bob')]
+  for (const { signIn } of [one, two, bob]) await signIn()
+  await server.app.mcpConnect.revokeBrowserSessions(alice(server))
+  for (const { browser } of [one, two]) t.equal((await browser.get('/connect')).statusCode, 303)
+  t.equal((await bob.browser.get('/connect')).statusCode, 200)
+  await one.signIn()
+  t.equal((await one.browser.get('/connect')).statusCode, 200, 'and she can sign in again')
+  await t.rejects(server.app.mcpConnect.revokeBrowserSessions({ issuer: 'i' } as never), { code: 'FST_MCP_CONNECT_OPTIONS' })
+})
+
+t.test('T13 signing in again begins another session, and ends the one before', async t => {
+  const server = await startWithLogin(t)
+  const { browser, signIn } = server.person('alice')
+  await signIn()
+  const before = browser.cookies.get(SESSION)!
+  await signIn('/connect/login')
+  const after = browser.cookies.get(SESSION)!
+  t.not(after, before)
+  browser.cookies.set(SESSION, before)
+  t.equal((await browser.get('/connect')).statusCode, 303)
+  browser.cookies.set(SESSION, after)
+  t.equal((await browser.get('/connect')).statusCode, 200)
+})
+
+t.test('a session ends when it is idle for too long, and at the latest after its lifetime', async t => {
+  const server = await startWithLogin(t, { login: { idleTtlMs: 10 * MINUTE_MS, absoluteTtlMs: 30 * MINUTE_MS } })
+  const { browser, signIn } = server.person('alice')
+  await signIn()
+  const statusAfter = async (minutes: number): Promise<number> => {
+    let status = 0
+    await t.test(`after ${minutes} minutes`, async t => {
+      advance(t, minutes * MINUTE_MS)
+      status = (await browser.get('/connect')).statusCode
+    })
+    return status
+  }
+  for (const minutes of [9, 18, 27]) t.equal(await statusAfter(minutes), 200, 'used every nine minutes')
+  t.equal(await statusAfter(30.1), 303)
+  await signIn('/connect/login')
+  t.equal(await statusAfter(9.9), 200)
+  await signIn('/connect/login')
+  t.equal(await statusAfter(10.1), 303, 'not used for ten minutes')
+})
+
+t.test('BND-01 BND-02 somebody else at the link: the page names who is signed in, and offers to be somebody else', async t => {
+  const server = await startWithLogin(t)
+  const { url } = await server.elicit(alice(server))
+  const person = server.person('bob')
+  await person.signIn(url)
+  const refused = await person.browser.get(url)
+  t.equal(refused.statusCode, 403)
+  t.match(refused.body, /Signed in as <strong>bob<\/strong>/)
+  const again = findLink(refused, 'Sign in with another account')
+  t.match(await person.signIn(again, 'alice'), { statusCode: 303, headers: { location: new URL(url).pathname } })
+  t.equal((await person.browser.get(url)).statusCode, 200)
+})
+
+t.test('BND-12 a session that ends between the page and the answer: nothing is redeemed, and the user can go on', async t => {
+  const server = await startWithLogin(t)
+  const { url } = await server.elicit(alice(server))
+  const { browser, signIn } = server.person('alice')
+  await signIn(url)
+  const callback = await server.untilCallback(browser, url)
+  await server.app.mcpConnect.revokeBrowserSessions(alice(server))
+  const refused = await browser.get(callback.href)
+  t.equal(refused.statusCode, 401)
+  t.equal(title(refused), 'You are no longer signed in')
+  t.equal(findLink(refused, 'Start again'), url)
+  t.equal(server.acme.tokenRequests, 0)
+  t.match(server.log.join(''), /SESSION_LOST/)
+  await signIn(url)
+  t.equal((await browser.get(callback.href)).statusCode, 303, 'the answer still counts, once it is sure whose it is')
+})
+
+t.test('BRW-20 no seal is taken for that of another cookie', async t => {
+  const server = await startWithLogin(t)
+  const { browser, signIn } = server.person('alice')
+  await signIn()
+  await browser.get('/connect')
+  await browser.get('/connect/login')
+  const session = browser.cookies.get(SESSION)!
+  for (const [name, value] of browser.cookies) {
+    if (name === SESSION) continue
+    const other = server.browser(null)
+    other.cookies.set(SESSION, value)
+    t.equal((await other.get('/connect')).statusCode, 303, name)
+  }
+  for (const seal of ['', 'x', session.slice(0, -1), session.replace('Fe26.2', 'Fe26.1')]) {
+    browser.cookies.set(SESSION, seal)
+    t.equal((await browser.get('/connect')).statusCode, 303)
+  }
+})
+
+t.test('T13 a session cookie that comes twice is refused', async t => {
+  const server = await startWithLogin(t)
+  const { browser, signIn } = server.person('alice')
+  await signIn()
+  const cookie = `${SESSION}=${browser.cookies.get(SESSION)!}`
+  t.equal((await server.browser(null).get('/connect', { cookie: `${cookie}; ${cookie}` })).statusCode, 400)
+})
+
+t.test('an authorization server that is away, or refuses this server, is told as that', async t => {
+  const server = await startWithLogin(t, { login: { clientSecret: 'another-secret' } })
+  const { signIn, browser } = server.person('alice')
+  t.equal((await signIn()).statusCode, 502)
+  t.match(server.log.join(''), /Nobody was signed in: .*invalid_client/)
+  await server.authorizationServer.close()
+  t.equal((await browser.get('/connect/login')).statusCode, 303, 'its metadata is known')
+  const away = await startWithLogin(t, { login: { issuer: server.authorizationServer.issuer } })
+  const page = await away.browser(null).get('/connect/login')
+  t.equal(page.statusCode, 502)
+  t.match(title(page), 'cannot be reached')
+})
+
+t.test('revokeBrowserSessions is for oidcLogin', async t => {
+  const server = await startWithLogin(t, { browser: { identify: () => null } })
+  await t.rejects(server.app.mcpConnect.revokeBrowserSessions(alice(server)), { code: 'FST_MCP_CONNECT_OPTIONS', message: /login of your own/ })
+  t.equal((await server.browser(null).get('/connect/login')).statusCode, 404)
+})

@@ -1,14 +1,17 @@
 import fastifyCookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import fastifySession from '@fastify/session'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
+import { connect, type IncomingHttpHeaders } from 'node:http2'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { allowLoopbackHttp, defineProvider, mcpConnect, memoryStore } from '../lib/index.js'
+import type { McpConnect } from '../lib/decorator.js'
 import type { McpConnectOptions } from '../lib/types.js'
-import { authorizationUrl, TestBrowser, USER_HEADER } from './fixtures/browser.js'
+import { authorizationUrl, findForm, TestBrowser, USER_HEADER } from './fixtures/browser.js'
 import { A } from './fixtures/server.js'
 
 const options = (change: Partial<McpConnectOptions> = {}): McpConnectOptions => ({
@@ -231,4 +234,73 @@ t.test('BRW-11 a host\'s own refusal keeps its status, and is a page with our he
       await app.close()
     }
   }
+})
+
+t.test('twice in one application, each with its own name, prefix, cookies and login', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const second = { prefix: '/connect-2', cookieName: 'second', decoratorName: 'second' }
+  await app.register(mcpConnect, options())
+  await app.register(mcpConnect, options(second))
+  t.equal(app.mcpConnect.connectionsUrl, 'https://mcp.example.com/connect')
+  t.equal(app.getDecorator<McpConnect>('second').connectionsUrl, 'https://mcp.example.com/connect-2')
+  const browser = new TestBrowser(app, A)
+  // Two tabs, opened before either form is sent.
+  const forms = await Promise.all(['/connect', '/connect-2'].map(async page => findForm(await browser.get(page), '/acme/connect')))
+  t.strictSame([...browser.cookies.keys()].sort(), ['__Host-mcp-connect-form', '__Host-second-form'])
+  for (const { action, fields } of forms) t.equal((await browser.post(action, fields)).statusCode, 303)
+  t.equal((await browser.post(forms[0]!.action, forms[1]!.fields)).statusCode, 403, 'what one has signed is nothing to the other')
+  for (const clash of [{ ...second, decoratorName: 'third' }, { ...second, decoratorName: 'third', prefix: '/connect-3' }, { ...second, decoratorName: 'third', cookieName: 'third' }, { ...second, prefix: '/connect-3', cookieName: 'third' }]) {
+    await t.rejects(async () => await Fastify().register(async app => {
+      await app.register(mcpConnect, options(second))
+      await app.register(async child => { await child.register(mcpConnect, options(clash)) })
+    }), { code: 'FST_MCP_CONNECT_OPTIONS', message: /decoratorName|cookieName or prefix/ }, JSON.stringify(clash))
+  }
+})
+
+t.test('with HTTP/2', async t => {
+  const app = Fastify({ http2: true })
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, options() as never)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const session = connect(`http://127.0.0.1:${(app.server.address() as { port: number }).port}`)
+  t.teardown(() => session.close())
+  const request = async (headers: Record<string, string>, body = ''): Promise<{ headers: IncomingHttpHeaders & { ':status'?: number }, body: string }> => {
+    const stream = session.request({ ':method': body === '' ? 'GET' : 'POST', [USER_HEADER]: 'a', ...headers }, { endStream: body === '' })
+    if (body !== '') stream.end(body)
+    const [answer] = await once(stream, 'response') as [IncomingHttpHeaders & { ':status'?: number }]
+    return { headers: answer, body: await text(stream) }
+  }
+  const page = await request({ ':path': '/connect' })
+  t.equal(page.headers[':status'], 200)
+  t.match(page.headers['content-security-policy'], /frame-ancestors 'none'/)
+  const { action, fields } = findForm({ body: page.body } as LightMyRequestResponse, '/acme/connect')
+  const answer = await request({
+    ':path': new URL(action).pathname,
+    cookie: String(page.headers['set-cookie']).split(';')[0]!,
+    origin: 'https://mcp.example.com',
+    'content-type': 'application/x-www-form-urlencoded'
+  }, new URLSearchParams(fields).toString())
+  t.equal(answer.headers[':status'], 303)
+  t.match(answer.headers.location, /^https:\/\/mcp\.example\.com\/connect\/[\w-]{43}$/)
+  t.equal((await request({ ':path': '/connect/no/such/page' })).headers[':status'], 404)
+})
+
+t.test('with exposeHeadRoutes and a strict error handler of the host', async t => {
+  const app = Fastify({ exposeHeadRoutes: true, frameworkErrors: (_error, _request, reply) => reply.code(400 as never).send('host' as never) as never })
+  t.teardown(() => app.close())
+  app.setErrorHandler((error, _request, reply) => {
+    if (typeof (error as { statusCode?: unknown }).statusCode !== 'number') throw error
+    return reply.code(500).type('application/json').send({ failed: true })
+  })
+  app.setSchemaErrorFormatter(() => new Error('host: schema'))
+  await app.register(mcpConnect, options())
+  for (const url of ['/connect', `/connect/${'x'.repeat(43)}`, '/connect/callback/acme?code=x&state=x']) {
+    const head = await app.inject({ method: 'HEAD', url, headers: { [USER_HEADER]: 'a' } })
+    t.equal(head.statusCode, 405)
+    t.equal(head.headers['x-frame-options'], 'DENY')
+  }
+  const refused = await app.inject({ url: '/connect/callback/acme?code=x&state=x', headers: { [USER_HEADER]: 'a' } })
+  t.equal(refused.statusCode, 400)
+  t.match(refused.headers['content-type'], 'text/html')
 })

@@ -1,11 +1,13 @@
 import ipaddr from 'ipaddr.js'
 
 /** A site with IPv6 has as many addresses as it likes, all of them within one /64 (RFC 6177). */
-const IPV6_SITE = 8
+const SITE_BYTES = 8
+const IPV4_BYTES = 4
 
-/** Names where a request comes from: an IPv4 address, also where it is written as an IPv6 one; of IPv6 the /64. */
+/** Names where a request comes from: an IPv4 address, also where it is mapped or translated to an IPv6 one (RFC 4291, 6052); of IPv6 the /64. */
 export function addressKey (ip: string): string {
   if (!ipaddr.isValid(ip)) return ip                              // a Unix domain socket has none
   const address = ipaddr.process(ip)
-  return Buffer.from(address.toByteArray().slice(0, IPV6_SITE)).toString('hex')
+  const bytes = address.toByteArray()
+  return Buffer.from(address.range() === 'rfc6052' ? bytes.slice(-IPV4_BYTES) : bytes.slice(0, SITE_BYTES)).toString('hex')
 }

@@ -22,6 +22,7 @@ function definitionSchema (loopbackHttp: boolean): z.ZodType<Provider> {
   const url = urlSchema(loopbackHttp)
   const origin = url.refine(value => URL.canParse(value) && new URL(value).origin === value,
     'must be an origin, such as https://api.example.com, without a path or a trailing slash')
+    .refine(value => !value.includes('*'), 'must be one origin: there are no wildcards')
   const shape = {
     name: displayText(100),
     ...registrationShape(loopbackHttp),

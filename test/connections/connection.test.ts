@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import t from 'tap'
 import { createConnection } from '../../lib/connections/connection.js'
 import { isWithheld, missingScopes } from '../../lib/connections/scopes.js'
-import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
+import { allowLoopbackHttp, defineProvider, github } from '../../lib/index.js'
 import type { Grant } from '../../lib/types.js'
 
 const grant: Grant = { accessToken: 'canary-token', refreshToken: 'canary-refresh', scopes: ['a'], requestedScopes: ['a', 'b'], expiresAt: 42 }
@@ -41,14 +41,74 @@ t.test('connection.fetch sends the token to the provider\'s API, and to nobody e
   t.strictSame(requests, ['GET /away Bearer canary-token - ', 'GET /there - - '], 'a redirect to elsewhere loses the token')
 })
 
+t.test('bodies stream both ways, a signal ends them, and nothing is sent twice', async t => {
+  let requests = 0
+  const server = createServer(async (request, response) => {
+    requests++
+    if (request.url === '/refused') response.writeHead(401)
+    if (request.url === '/moved') response.writeHead(307, { location: '/there' })
+    if (request.url === '/endless') return response.write('begun')
+    response.end(`got ${await text(request)}`)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => { server.closeAllConnections(); server.close() })
+  const origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  const provider = defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: [origin], [allowLoopbackHttp]: true })
+  const connection = createConnection('acme', provider, grant)
+  const stream = (): ReadableStream => new Blob(['a stream']).stream()
+
+  t.equal(await (await connection.fetch(`${origin}/`, { method: 'POST', body: stream() })).text(), 'got a stream')
+  const response = await connection.fetch(`${origin}/endless`)
+  const reader = response.body!.getReader()
+  t.equal(Buffer.from((await reader.read()).value!).toString(), 'begun', 'before its end')
+  await reader.cancel()
+  requests = 0
+  const refused = await connection.fetch(`${origin}/refused`, { method: 'POST', body: stream() })
+  t.equal(refused.status, 401, 'a refusal is the handler\'s')
+  t.equal(requests, 1)
+  const error = await connection.fetch(`${origin}/moved`, { method: 'POST', body: stream() }).catch(error => error)
+  t.ok(error instanceof Error, 'a stream cannot be sent again to where it is moved')
+  t.notMatch(inspect(error, { depth: 9 }), 'canary')
+  t.equal(requests, 2)
+
+  const controller = new AbortController()
+  const aborted = connection.fetch(`${origin}/endless`, { signal: controller.signal }).then(async response => {
+    controller.abort(new Error('enough'))
+    return await response.text()
+  })
+  await t.rejects(aborted, { name: 'AbortError' })
+  await t.rejects(connection.fetch(`${origin}/`, { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
+  const own = new Request(`${origin}/`, { signal: AbortSignal.abort(new Error('of the request')) })
+  await t.rejects(connection.fetch(own), { message: 'of the request' })
+})
+
+t.test('a preset is widened explicitly, and by nothing else', async t => {
+  const preset = github({ clientId: 'id', clientSecret: 'secret' })
+  t.intercept(globalThis, 'fetch', { value: async (request: Request) => new Response(request.headers.get('authorization')) })
+  const url = 'https://raw.githubusercontent.com/x'
+  await t.rejects(createConnection('github', preset, grant).fetch(url), { code: 'FST_MCP_CONNECT_API_ORIGIN' })
+  const wider = defineProvider({ ...preset, apiOrigins: [...preset.apiOrigins, new URL(url).origin] })
+  t.equal(await (await createConnection('github', wider, grant).fetch(url)).text(), 'Bearer canary-token')
+  t.throws(() => defineProvider({ ...preset, apiOrigins: ['https://*.example.com'] }), { code: 'FST_MCP_CONNECT_OPTIONS' })
+})
+
 t.test('the handle never shows its token', async t => {
   const provider = defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] })
-  const connection = createConnection('acme', provider, grant)
-  t.match(connection, { provider: 'acme', scopes: ['a'], expiresAt: 42 })
+  const account = { subject: '1', label: 'a@acme.example' }
+  const connection = createConnection('acme', provider, { ...grant, account })
+  t.match(connection, { provider: 'acme', scopes: ['a'], expiresAt: 42, account })
+  t.equal(createConnection('acme', provider, grant).account, undefined)
   t.equal(await connection.accessToken(), 'canary-token')
-  for (const shown of [inspect(connection, { depth: 9, showHidden: true }), JSON.stringify(connection), String(connection), JSON.stringify({ ...connection })]) {
-    t.notMatch(shown, 'canary')
+  const shown = [
+    inspect(connection, { depth: 9, showHidden: true }), JSON.stringify(connection), String(connection), JSON.stringify({ ...connection }), inspect(connection.fetch, { showHidden: true })
+  ]
+  try {
+    structuredClone(connection)
+  } catch (error) {
+    shown.push(inspect(error, { depth: 9 }))
   }
+  t.equal(shown.length, 6)
+  for (const text of shown) t.notMatch(text, 'canary')
 })
 
 t.test('scopes are compared as sets; those that shape the login alone are never missing', async t => {

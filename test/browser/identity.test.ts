@@ -1,0 +1,175 @@
+import type { Configuration } from 'oidc-provider'
+import t from 'tap'
+import { createMismatches } from '../../lib/browser/mismatches.js'
+import type { Claims, Principal } from '../../lib/types.js'
+import { title } from '../fixtures/browser.js'
+import { LOGIN_CALLBACK, startWithLogin } from '../fixtures/login.js'
+import { A, A2, B, BASE_URL, startServer } from '../fixtures/server.js'
+
+// Who the user is, on both sides: in the access token of the MCP client, and in the browser.
+
+/** An authorization server that has other names for its users in access tokens than in id_tokens, as Okta has. */
+const otherNames: Configuration = {
+  extraTokenClaims: async (_context, token) => ({ uid: 'accountId' in token ? token.accountId : undefined }),
+  formats: {
+    customizers: { jwt: (_context, token, parts) => { parts.payload.sub = `user-of-${'accountId' in token ? String(token.accountId) : ''}` } }
+  }
+}
+
+t.test('with resource, the claims are those of the access token that the login is given for it', async t => {
+  const seen: Claims[] = []
+  const server = await startWithLogin(t, {
+    settings: otherNames,
+    login: { resource: `${BASE_URL}/mcp`, scopes: ['profile', 'mcp:tools'] },
+    principal: claims => {
+      seen.push(claims)
+      return { issuer: claims['iss'], subject: claims['sub'] }
+    }
+  })
+  const { url } = await server.elicit({ issuer: server.authorizationServer.issuer, subject: 'user-of-employee-1' })
+  const { browser, signIn } = server.person('alice')
+  await signIn(url)
+  t.match(seen.at(-1), { aud: `${BASE_URL}/mcp`, sub: 'user-of-employee-1', client_id: 'web' })
+  const page = await browser.get(url)
+  t.equal(page.statusCode, 200)
+  t.match(page.body, /Your account here<\/dt><dd><strong>/)
+})
+
+t.test('without it those of the id_token; and a mapping brings both together', async t => {
+  const principal = (claims: Claims): Record<keyof Principal, unknown> => ({ issuer: claims['iss'], subject: claims['uid'] ?? claims['sub'], tenant: undefined })
+  const server = await startWithLogin(t, { settings: otherNames, principal })
+  const session = { claims: { iss: server.authorizationServer.issuer, sub: 'user-of-employee-1', uid: 'employee-1' } }
+  const { url } = await server.elicit({ issuer: '', subject: '' }, session)
+  const { browser, signIn } = server.person('alice')
+  await signIn(url)
+  t.equal((await browser.get(url)).statusCode, 200)
+  const callback = await server.untilCallback(browser, url)
+  t.equal((await browser.get(callback.href)).statusCode, 303)
+})
+
+t.test('an access token for another audience, or one that is no JWT, signs nobody in', async t => {
+  for (const formats of [{ accessTokenFormat: 'opaque' }, { audience: 'https://other.example' }]) {
+    const server = await startWithLogin(t, {
+      login: { resource: `${BASE_URL}/mcp`, scopes: ['mcp:tools'] },
+      settings: {
+        features: {
+          devInteractions: { enabled: false },
+          resourceIndicators: {
+            enabled: true,
+            getResourceServerInfo: async () => ({ scope: 'mcp:tools', audience: `${BASE_URL}/mcp`, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } }, ...formats }) as never
+          }
+        }
+      }
+    })
+    const { browser, signIn } = server.person('alice')
+    const page = await signIn()
+    t.equal(page.statusCode, 502)
+    t.match(server.log.join(''), /no JWT of this issuer for this audience/)
+    t.notOk(browser.cookies.has('__Host-mcp-connect-session'))
+  }
+})
+
+t.test('a pairwise authorization server, which has another sub for each client: a common claim makes one user of them', async t => {
+  const settings: Configuration = {
+    subjectTypes: ['pairwise', 'public'],
+    pairwiseIdentifier: async (_context, accountId, client) => `${accountId}-for-${client.clientId}`,
+    claims: { openid: ['sub', 'uid'] },
+    findAccount: async (_context, accountId) => ({ accountId, claims: async () => ({ sub: accountId, uid: accountId }) })
+  }
+  const client = { subject_type: 'pairwise' }
+  for (const [claim, statusCode] of [['uid', 200], ['sub', 403]] as const) {
+    const server = await startWithLogin(t, { settings, client, principal: claims => ({ issuer: claims['iss'], subject: claims[claim] }) })
+    const mcp = { claims: { iss: server.authorizationServer.issuer, sub: 'employee-1-for-mcp', uid: 'employee-1' } }
+    const { url } = await server.elicit({ issuer: '', subject: '' }, mcp)
+    const { browser, signIn } = server.person('alice')
+    await signIn(url)
+    t.equal((await browser.get(url)).statusCode, statusCode, claim)
+  }
+})
+
+t.test('claims that make no principal sign nobody in, and the log says whose fault that is', async t => {
+  const server = await startWithLogin(t, { principal: claims => ({ issuer: claims['iss'], subject: claims['oid'] }) })
+  const { signIn } = server.person('alice')
+  t.equal((await signIn()).statusCode, 500)
+  t.match(server.log.join(''), /principal\(claims\) must make an object with the non-empty strings issuer and subject/)
+})
+
+t.test('when everybody is somebody else, the log calls it a wrong configuration, once, and names nobody', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const strangers = [1, 2, 3, 4].map(number => ({ ...A, subject: `canary-${number}`, issuer: 'https://canary.example' }))
+  const found = (): string[] => server.log.filter(line => line.includes('looks like a wrong configuration'))
+  for (const [i, user] of strangers.entries()) {
+    t.equal((await server.browser(user).get(url)).statusCode, 403)
+    await server.browser(user).get(url)
+    t.equal(found().length, i < 2 ? 0 : 1)
+  }
+  t.match(found()[0], /differ in: issuer, subject/)
+  t.notMatch(server.log.join(''), 'canary')
+})
+
+t.test('and not when somebody is who they are: then it may be an attack', t => {
+  const lines: string[] = []
+  const { note } = createMismatches({ error: (line: string) => { lines.push(line) } } as never)
+  note(B, ['subject'])
+  note(A, [])
+  for (let i = 0; i < 10; i++) note({ ...B, subject: String(i) }, ['subject'])
+  t.strictSame(lines, [])
+  const other = createMismatches({ error: (line: string) => { lines.push(line) } } as never)
+  for (let i = 0; i < 10; i++) other.note(B, ['subject'])
+  t.strictSame(lines, [], 'one user is no pattern')
+  t.end()
+})
+
+t.test('TEN-05 the tenant is that of the token and of the login, whatever Host, query and headers say', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A, { claims: { iss: A.issuer, sub: A.subject, tid: 'T1' } })
+  const lies = { host: 't2.example.com', 'x-forwarded-host': 't2.example.com', 'x-tenant': 'T2' }
+  t.equal((await server.browser(A).get(`${url}?tenant=T2&tid=T2`, lies)).statusCode, 200)
+  t.equal((await server.browser(A2).get(`${url}?tenant=T1&tid=T1`, { ...lies, host: 't1.example.com', 'x-tenant': 'T1' })).statusCode, 404, 'a conflict is refused; that the link exists is not told to another tenant')
+  const session = await server.openSession({ user: A })
+  const error: any = await session.client.callTool({ name: 'issues', arguments: { tenant: 'T2' }, _meta: { tenant: 'T2' } }).catch(error => error)
+  t.equal(error.data.elicitations[0].url, url, 'an argument makes no other record')
+})
+
+t.test('BRW-25 a Strict cookie of the host does not come back from the provider: a page that says so, once, and no loop', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  browser.user = null
+  const refused = await browser.get(callback.href)
+  t.equal(refused.statusCode, 401)
+  t.equal(refused.headers.location, undefined)
+  t.notMatch(refused.body, 'http-equiv="refresh"')
+  t.equal(title(refused), 'You are no longer signed in')
+  t.match(server.log.join(''), /"level":40.*SameSite=Strict.*Make it Lax/)
+  t.equal(server.acme.tokenRequests, 0)
+  t.equal((await server.browser(null).get(callback.href)).statusCode, 401, 'of another browser nothing is known')
+  browser.user = A
+  t.equal((await browser.get(callback.href)).statusCode, 303)
+})
+
+t.test('LOG-01 the answer to a sign-in stays out of the log', async t => {
+  const server = await startWithLogin(t)
+  const { browser, untilCallback } = server.person('alice')
+  const url = await untilCallback()
+  await browser.get(url.href)
+  await browser.get(url.href)
+  const { code = '', state = '' } = Object.fromEntries(url.searchParams)
+  t.ok(code !== '' && state !== '' && url.href.startsWith(LOGIN_CALLBACK))
+  for (const secret of [code, state, 'employee-1', 'alice']) t.notMatch(server.log.join(''), secret)
+})
+
+t.test('LOG-06 what was sent with a form that is refused is neither logged nor shown', async t => {
+  const server = await startServer(t)
+  const browser = server.browser(A)
+  await browser.get('/connect')
+  const forms: Array<Record<string, string>> = [{ csrf: 'canary-a' }, { csrf: 'x', api_key: 'canary-b' }, { secret: 'canary-c' }]
+  for (const fields of forms) {
+    const refused = await browser.post('/connect/providers/acme/connect', fields)
+    t.ok([400, 403].includes(refused.statusCode))
+    t.notMatch(refused.body, 'canary')
+  }
+  t.notMatch(server.log.join(''), 'canary')
+})

@@ -1,0 +1,191 @@
+import Fastify from 'fastify'
+import t from 'tap'
+import { addressKey } from '../../lib/browser/address.js'
+import { mcpConnect, memoryStore } from '../../lib/index.js'
+import type { McpConnectOptions } from '../../lib/types.js'
+import { title, USER_HEADER } from '../fixtures/browser.js'
+import { advance } from '../fixtures/clock.js'
+import { startWithLogin } from '../fixtures/login.js'
+import { A, A2, A3, B, startServer } from '../fixtures/server.js'
+
+const MINUTE_MS = 60_000
+const few = { max: 3, windowMs: MINUTE_MS }
+
+t.test('RLM-01 RLM-10 whoever is signed in is limited as such, and gets in nobody\'s way', async t => {
+  const server = await startServer(t, { limits: { principal: few, address: few } })
+  const { url } = await server.elicit(A)
+  const a = server.browser(A)
+  for (let i = 0; i < 3; i++) t.equal((await a.get(url)).statusCode, 200)
+  for (let i = 0; i < 10; i++) {
+    const refused = await a.get(url)
+    t.equal(refused.statusCode, 429)
+    t.match(Number(refused.headers['retry-after']), 60)
+    t.equal(title(refused), 'Too many requests')
+    t.equal(refused.headers['x-frame-options'], 'DENY')
+  }
+  for (const other of [B, A2, A3]) t.equal((await server.browser(other).get('/connect')).statusCode, 200, 'the same address, somebody else')
+  t.equal((await server.browser(null).get('/connect')).statusCode, 303, 'nor is the address used up')
+  t.equal(server.log.filter(line => line.includes('rate limit') && line.includes('"level":40')).length, 1, 'the operator is told once')
+  await t.test('until the window ends', async t => {
+    advance(t, MINUTE_MS + 1)
+    t.equal((await a.get(url)).statusCode, 200)
+  })
+})
+
+t.test('RLM-06 RLM-08 guesses and floods without a session are limited by address, and cost the provider nothing', async t => {
+  const server = await startServer(t, { limits: { address: { max: 20, windowMs: MINUTE_MS } } })
+  const { url } = await server.elicit(A)
+  const a = server.browser(A)
+  const callback = await server.untilCallback(a, url)
+  const stranger = server.browser(null)
+  const random = (): string => 'x'.repeat(20) + Math.random().toString(36).slice(2).padEnd(23, 'y').slice(0, 23)
+  const before = server.log.length
+  const statuses = new Map<number, number>()
+  for (let i = 0; i < 1000; i++) {
+    const { statusCode } = await stranger.get(i % 2 === 0 ? `/connect/${random()}` : `/connect/callback/acme?code=x&state=${random()}`)
+    statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
+  }
+  t.equal(statuses.get(429), 980)
+  t.equal(server.acme.tokenRequests, 0)
+  t.ok(server.log.slice(before).filter(line => /"level":[3456]0/.test(line) && line.includes('mcp-connect:')).length <= 22, 'nor does it flood the log')
+  t.equal((await a.get(callback.href)).statusCode, 303, 'the owner of a real one is not locked out')
+})
+
+t.test('RLM-06 one user at many addresses is limited too', async t => {
+  const app = Fastify({ trustProxy: ['127.0.0.1'] })
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, options({ limits: { principal: few } }))
+  const statuses = []
+  for (let i = 0; i < 5; i++) statuses.push((await app.inject({ url: '/connect', headers: { [USER_HEADER]: 'a', 'x-forwarded-for': `192.0.2.${i}` } })).statusCode)
+  t.strictSame(statuses, [200, 200, 200, 429, 429])
+})
+
+const options = (change: Partial<McpConnectOptions>): McpConnectOptions => ({
+  baseUrl: 'https://mcp.example.com',
+  store: memoryStore(),
+  keys: ['q1Fh2rTt8m0w2kZl9b3uVx5yQe7sJcN4gPd6iRoA1Bc='],
+  browser: { identify: request => request.headers[USER_HEADER] === undefined ? null : A },
+  providers: {},
+  ...change
+})
+
+t.test('RLM-02 a made-up X-Forwarded-For makes no difference, unless the application trusts who sends it', async t => {
+  for (const [trustProxy, limited] of [[false, true], [['10.0.0.0/8'], true], [['127.0.0.1'], false]] as const) {
+    const app = Fastify({ trustProxy: trustProxy as string[] | false })
+    await app.register(mcpConnect, options({ limits: { address: few } }))
+    const statuses = []
+    for (let i = 0; i < 5; i++) statuses.push((await app.inject({ url: '/connect', headers: { 'x-forwarded-for': `192.0.2.${i}` } })).statusCode)
+    t.equal(statuses.includes(429), limited, String(trustProxy))
+    await app.close()
+  }
+})
+
+t.test('RLM-03 settings of trustProxy by which addresses mean nothing are named at start-up, with the mend', async t => {
+  const warnings = async (trustProxy: boolean | number | string[], change: Partial<McpConnectOptions> = {}): Promise<string> => {
+    const lines: string[] = []
+    const app = Fastify({ trustProxy: trustProxy as boolean, logger: { level: 'warn', stream: { write (line: string) { lines.push(line) } } } })
+    await app.register(async child => { await child.register(mcpConnect, options(change)) })
+    await app.close()
+    return lines.join('')
+  }
+  for (const trustProxy of [true, 1]) {
+    t.match(await warnings(trustProxy), new RegExp(`trustProxy: ${trustProxy}.*trustProxy: \\['10\\.0\\.0\\.0/8'\\]`))
+    t.equal(await warnings(trustProxy, { limits: { address: false } }), '', 'without that limit it is the host\'s own affair')
+  }
+  t.equal(await warnings(false), '')
+  t.equal(await warnings(['10.0.0.0/8']), '')
+})
+
+t.test('T19 an IPv6 site is one address; an IPv4 address is the same however it is written', t => {
+  t.equal(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:2:ffff:ffff:ffff:ffff'))
+  t.not(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:3::1'))
+  t.equal(addressKey('::ffff:192.0.2.1'), addressKey('192.0.2.1'))
+  t.equal(addressKey('::ffff:c000:201'), addressKey('192.0.2.1'))
+  t.not(addressKey('192.0.2.1'), addressKey('192.0.2.2'))
+  t.not(addressKey('64:ff9b::192.0.2.1'), addressKey('64:ff9b::192.0.2.2'), 'translated by NAT64')
+  t.equal(addressKey('fe80::1%eth0'), addressKey('fe80::2%eth1'))
+  t.equal(addressKey('unix'), 'unix')
+  t.end()
+})
+
+t.test('who takes JSON and no pages is answered in JSON', async t => {
+  const server = await startServer(t, { limits: { address: { max: 1, windowMs: MINUTE_MS } } })
+  const stranger = server.browser(null)
+  await stranger.get('/connect')
+  const refused = await stranger.get('/connect', { accept: 'application/json' })
+  t.match(refused.headers['content-type'], 'application/json')
+  t.equal(refused.headers['retry-after'], '60')
+  t.match(refused.headers.vary, 'Accept')
+  t.strictSame(refused.json(), { statusCode: 429, code: 'FST_MCP_CONNECT_RATE_LIMITED', error: 'Too Many Requests', message: 'Wait a moment, then open the page again.' })
+  for (const accept of ['text/html,application/json', '*/*', '']) t.match((await stranger.get('/connect', { accept })).headers['content-type'], 'text/html', accept)
+})
+
+t.test('no limit where there is to be none, nor while the store does not count', async t => {
+  const unlimited = await startServer(t, { limits: { address: false, principal: false, elicitations: false } })
+  for (let i = 0; i < 400; i++) if ((await unlimited.browser(null).get('/connect')).statusCode !== 303) t.fail('limited')
+  const store = memoryStore()
+  let broken = false
+  const count: typeof store.state.count = async (...args) => {
+    if (broken) throw new Error('canary')
+    return await store.state.count(...args)
+  }
+  const server = await startServer(t, { store: { ...store, state: { ...store.state, count } }, limits: { address: few, elicitations: few } })
+  broken = true
+  for (let i = 0; i < 10; i++) t.equal((await server.browser(null).get('/connect')).statusCode, 303)
+  await server.elicit(A)
+  t.match(server.log.join(''), /"level":40.*the store failed to count/)
+})
+
+t.test('RLM-07 an agent that calls a thousand times has one link, and one that starts over has a few', async t => {
+  const rows = new Set<string>()
+  const store = memoryStore()
+  const put: typeof store.state.put = async (key, ...args) => {
+    if (key.startsWith('elicitation:')) rows.add(key)
+    return await store.state.put(key, ...args)
+  }
+  const server = await startServer(t, { store: { ...store, state: { ...store.state, put } }, limits: { elicitations: few } })
+  const session = await server.openSession({ user: A })
+  const call = async (): Promise<any> => await session.client.callTool({ name: 'issues' }).catch(error => error)
+  const urls = new Set((await Promise.all(Array.from({ length: 1000 }, call))).map(error => error.elicitations[0].url))
+  t.equal(urls.size, 1)
+  t.equal(rows.size, 1)
+
+  // Each link is retired by a connection that is made, and undone.
+  const a = server.browser(A)
+  const reconnect = async (): Promise<void> => {
+    await a.press('/connect', '/acme/connect')
+    await server.elicit(A).then(async ({ url }) => await a.get((await server.untilCallback(a, url)).href), () => {})
+    await a.press('/connect', '/acme/disconnect')
+  }
+  await reconnect()
+  await reconnect()
+  await call()
+  await reconnect()
+  const limited = await call()
+  t.match(limited, { isError: true, content: [{ text: /Connect Acme to list your issues\. The user can do so in a browser at https:\/\/mcp\.example\.com\/connect and/ }] })
+  for (let i = 0; i < 50; i++) await call()
+  t.ok(rows.size <= 7, `${rows.size} rows: three of the client, three of the page, and no more`)
+  t.equal(server.log.filter(line => line.includes('limit of new elicitations')).length, 1)
+
+  const other = await server.openSession({ user: A, clientId: 'client-2' })
+  t.equal((await other.client.callTool({ name: 'issues' }).catch(error => error)).code, -32042, 'another client of the same user')
+  await server.elicit(B)
+})
+
+t.test('RLM-01 the connections page is limited in making links, too', async t => {
+  const server = await startServer(t, { limits: { elicitations: { max: 1, windowMs: MINUTE_MS } } })
+  const a = server.browser(A)
+  t.equal((await a.press('/connect', '/acme/connect')).statusCode, 303)
+  t.equal((await a.press('/connect', '/acme/connect')).statusCode, 303, 'the same link')
+  const refused = await a.press('/connect', '/other/connect')
+  t.equal(refused.statusCode, 429)
+  t.ok(Number(refused.headers['retry-after']) > 0)
+})
+
+t.test('RLM-08 the login is limited by address before anybody is signed in', async t => {
+  const server = await startWithLogin(t, { limits: { address: few } })
+  const stranger = server.browser(null)
+  const statuses = []
+  for (let i = 0; i < 5; i++) statuses.push((await stranger.get('/connect/login')).statusCode)
+  t.strictSame(statuses, [303, 303, 303, 429, 429])
+})

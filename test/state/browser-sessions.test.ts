@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { memoryStore } from '../../lib/index.js'
+import { createBrowserSessions, type BrowserSessions } from '../../lib/state/browser-sessions.js'
+import type { StateStore } from '../../lib/storage.js'
+import { createKeyRing } from '../../lib/vault/key-ring.js'
+import { createSealer } from '../../lib/vault/sealer.js'
+import { advance } from '../fixtures/clock.js'
+
+const MINUTE_MS = 60_000
+const sealer = createSealer(createKeyRing([randomBytes(32)]))
+const user = { principal: { issuer: 'i', subject: 'canary-subject' }, label: 'canary@example.com' }
+const create = (state: StateStore, lifetimes = { idleMs: 10 * MINUTE_MS, absoluteMs: 60 * MINUTE_MS }): BrowserSessions =>
+  createBrowserSessions({ state, sealer }, lifetimes)
+
+t.test('a session is found by its id alone, and nothing of it is stored in the clear', async t => {
+  const { state } = memoryStore()
+  const rows: string[] = []
+  const sessions = create({ ...state, put: async (...args) => { rows.push(args[0], args[1]); return await state.put(...args) } })
+  const id = await sessions.begin(user)
+  t.match(id, /^[\w-]{43}$/)
+  t.match(await sessions.find(id), user)
+  t.equal(await sessions.find(`${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`), null)
+  t.notMatch(rows.join(), new RegExp(`canary|${id}`))
+  await sessions.end(id)
+  t.equal(await sessions.find(id), null)
+  await sessions.end(id)
+})
+
+t.test('it is written once in a while, not at each request, and never beyond its end', async t => {
+  const { state } = memoryStore()
+  const ttls: number[] = []
+  const sessions = create({ ...state, put: async (key, value, expected, ttlMs) => { ttls.push(ttlMs!); return await state.put(key, value, expected, ttlMs) } },
+    { idleMs: 10 * MINUTE_MS, absoluteMs: 12 * MINUTE_MS })
+  const id = await sessions.begin(user)
+  ttls.length = 0
+  for (let i = 0; i < 5; i++) await sessions.find(id)
+  t.strictSame(ttls, [])
+  advance(t, 5 * MINUTE_MS)
+  for (let i = 0; i < 5; i++) t.ok(await sessions.find(id))
+  t.equal(ttls.length, 1)
+  t.ok(ttls[0]! <= 7 * MINUTE_MS, 'twelve minutes after it began, it is over')
+})
+
+t.test('one that is ended while it is used stays ended', async t => {
+  const { state } = memoryStore()
+  let id = ''
+  let end: (() => Promise<void>) | null = null
+  const sessions = create({
+    ...state,
+    put: async (...args) => {
+      await end?.()
+      return await state.put(...args)
+    }
+  })
+  id = await sessions.begin(user)
+  end = async () => {
+    end = null
+    await sessions.end(id)
+  }
+  advance(t, 5 * MINUTE_MS)
+  await sessions.find(id)
+  t.equal(end, null, 'it was ended in the middle of a renewal')
+  t.equal(await sessions.find(id), null)
+})
+
+t.test('ending all sessions of a principal reaches those of other processes, and fails closed', async t => {
+  const { state } = memoryStore()
+  const [one, two] = [create(state), create(state)]
+  const ids = await Promise.all([one.begin(user), two.begin(user), one.begin({ ...user, principal: { ...user.principal, tenant: 't' } })])
+  await two.endAll(user.principal)
+  t.equal(await one.find(ids[0]), null)
+  t.equal(await two.find(ids[1]), null)
+  t.ok(await one.find(ids[2]), 'another tenant is another principal')
+  const id = await one.begin(user)
+  t.ok(await two.find(id))
+  const lossy = create({ ...state, get: async key => key.startsWith('browser-session-generation') ? null : await state.get(key) })
+  t.equal(await lossy.find(id), null, 'a store that has lost who was ended lets nobody in')
+})

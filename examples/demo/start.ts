@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { McpConnectOptions } from 'fastify-mcp-connect'
+import type { Configuration } from 'oidc-provider'
 import { startAcme, type Acme } from './acme.js'
 import { buildApp, exampleCorp, mcpScope } from './app.js'
 import { startAuthorizationServer, type AuthorizationServer } from './authorization-server.js'
@@ -14,8 +15,10 @@ export interface DemoOptions {
   readonly database?: string
   /** Port of the app. @default that of an earlier run, or any free port */
   readonly port?: number
-  /** Options of the plugin that replace the demo's own. */
-  readonly connect?: Partial<McpConnectOptions>
+  /** Options of the plugin that replace the demo's own; they may depend on the issuer of the authorization server. */
+  readonly connect?: Partial<McpConnectOptions> | ((issuer: string) => Partial<McpConnectOptions>)
+  /** Settings of the authorization server that replace the demo's own. */
+  readonly authorizationServer?: Configuration
   /** Lifetime of Acme's access tokens. @default 86400, a day */
   readonly acmeAccessTokenTtlSeconds?: number
 }
@@ -83,7 +86,8 @@ export async function startDemo (options: DemoOptions = {}): Promise<Demo> {
         redirect_uris: [client.redirectUri]
       }],
       port: ports?.authorizationServer,
-      database
+      database,
+      settings: options.authorizationServer
     })
     closers.push(authorizationServer.close)
 
@@ -100,9 +104,10 @@ export async function startDemo (options: DemoOptions = {}): Promise<Demo> {
     const encryptionKey = settings.read<string>('encryptionKey') ?? randomBytes(32).toString('base64')
     settings.write('encryptionKey', encryptionKey)
 
+    const connect = typeof options.connect === 'function' ? options.connect(authorizationServer.issuer) : options.connect
     const connections = openDatabase(database)
     closers.push(() => connections.close())
-    const app = await buildApp({ baseUrl, authorizationServer, acme, database: connections, encryptionKey, connect: options.connect })
+    const app = await buildApp({ baseUrl, authorizationServer, acme, database: connections, encryptionKey, connect })
     closers.push(async () => { await app.close() })
     await reserved.release()
     await app.listen({ host: loopback, port: reserved.port })

@@ -1,9 +1,9 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import t, { type Test } from 'tap'
-import { signInClient } from '../../examples/demo/client-sign-in.js'
-import { startDemo, type Demo } from '../../examples/demo/start.js'
-import { connectTerminalClient, type TerminalClient, type UrlRequest } from '../../examples/demo/terminal-client.js'
-import { findChromium, launchChromium } from '../fixtures/chromium.js'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { startDemo } from '../../examples/demo/start.js'
+import type { UrlRequest } from '../../examples/demo/terminal-client.js'
+import { findChromium, launchChromium, openBrowser } from '../fixtures/chromium.js'
+import { consentAtAcme, openClient } from '../fixtures/demo-people.js'
 import { leaveOut } from '../fixtures/leave-out.js'
 
 t.setTimeout(180_000)
@@ -21,41 +21,10 @@ if (executablePath !== undefined) {
   leaveOut(t, 'in a real browser', 'install Chromium, or set CHROMIUM_PATH to one')
 }
 
-/** A person at a browser of their own. */
-interface Person {
-  readonly context: BrowserContext
-  readonly page: Page
-  /** Everything the browser's console said, such as violations of a content security policy. */
-  readonly complaints: string[]
-}
-
-async function openBrowser (t: Test, browser: Browser): Promise<Person> {
-  const context = await browser.newContext({ viewport: { width: 900, height: 800 } })
-  context.setDefaultTimeout(15_000)
-  t.teardown(() => context.close())
-  const page = await context.newPage()
-  const complaints: string[] = []
-  page.on('console', message => { if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico')) complaints.push(message.text()) })
-  return { context, page, complaints }
-}
-
 async function signIn (page: Page, login: string): Promise<void> {
   await page.fill('input[name=login]', login)
   await page.fill('input[name=password]', 'demo')
   await page.click('button[type=submit]')
-}
-
-async function consentAtAcme (page: Page): Promise<void> {
-  await page.fill('input[name=login]', 'alice@acme.example')
-  await page.click('button[type=submit]')
-  await page.click('button[value=allow]')
-}
-
-async function openClient (t: Test, demo: Demo, urlMode = true): Promise<TerminalClient> {
-  const { accessToken } = await signInClient({ mcpUrl: demo.mcpUrl, ...demo.client, login: 'alice' })
-  const client = await connectTerminalClient({ mcpUrl: demo.mcpUrl, accessToken, urlMode })
-  t.teardown(() => client.close())
-  return client
 }
 
 async function run (executablePath: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { defineProvider } from 'fastify-mcp-connect'
+import { defineProvider, github } from 'fastify-mcp-connect'
 
 export const acme = defineProvider({
   name: 'Acme', // shown to people
@@ -8,3 +8,7 @@ export const acme = defineProvider({
   scopes: ['issues:read'], // [] by default: what every authorization request asks for
   apiOrigins: ['https://api.acme.example'] // where connection.fetch may send the token
 })
+
+// A preset is data too. Each further origin is one more that sees tokens.
+const base = github({ clientId: process.env.GITHUB_CLIENT_ID!, clientSecret: process.env.GITHUB_CLIENT_SECRET! })
+export const githubWithRaw = { ...base, apiOrigins: [...base.apiOrigins, 'https://raw.githubusercontent.com'] }

@@ -146,8 +146,11 @@ export interface ProviderDefinition {
 }
 
 /** This server's registration at an authorization server, checked and complete. */
-export type Registration = Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'clientAuthentication' | 'scopes' |
-  'resource' | 'authorizationParameters' | typeof allowLoopbackHttp>
+export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'clientAuthentication' | 'scopes' |
+  'resource' | 'authorizationParameters' | typeof allowLoopbackHttp> {
+  /** Whether metadata that do not say so are taken for those of a server with PKCE and `S256`. */
+  readonly assumesS256?: boolean
+}
 
 /** A checked and complete definition. */
 export interface Provider extends ProviderDefinition {

@@ -4,10 +4,11 @@ import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import { inspect } from 'node:util'
+import t, { type Test } from 'tap'
 import * as errors from '../lib/errors.js'
 import { resolveOptions } from '../lib/options.js'
-import { memoryStore } from '../lib/index.js'
+import { memoryStore, oidcLogin } from '../lib/index.js'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const readme = read('README.md')
@@ -20,7 +21,7 @@ t.test('code that names a file is that file, and the first example is short', as
 })
 
 t.test('the first example and the endpoint do what they say', async t => {
-  Object.assign(process.env, { CONNECT_KEY: randomBytes(32).toString('base64'), GITHUB_CLIENT_ID: 'id', GITHUB_CLIENT_SECRET: 'secret' })
+  Object.assign(process.env, { CONNECT_KEY: randomBytes(32).toString('base64'), GITHUB_CLIENT_ID: 'id', GITHUB_CLIENT_SECRET: 'secret', LOGIN_CLIENT_ID: 'web', LOGIN_CLIENT_SECRET: 'secret' })
   const { app, createServer } = await import('../examples/quick-start/app.js')
   const { addEndpoint } = await import('../examples/quick-start/endpoint.js')
   addEndpoint(app, createServer, async token => {
@@ -53,22 +54,53 @@ t.test('the first example and the endpoint do what they say', async t => {
   await client.close()
 })
 
-t.test('every option stands in the table, with its default', async t => {
-  const required = { baseUrl: 'https://mcp.example.com', store: memoryStore(), keys: [randomBytes(32).toString('base64')], browser: { identify: () => null }, providers: {} }
-  for (const [name, value] of Object.entries(resolveOptions(required))) {
-    const [, shown] = new RegExp(`^\\| \`${name}\` \\| (.*?) \\|`, 'm').exec(readme) ?? []
-    t.type(shown, 'string', name)
-    if (name in required) t.equal(shown, 'required', name)
-    else if (['string', 'number'].includes(typeof value) && name !== 'name') t.equal(shown, `\`${typeof value === 'string' ? `'${value}'` : String(value)}\``, name)
+/** The names in the first column of the table with this heading, each with what stands beside it. */
+function table (heading: string): Map<string, string> {
+  const [, rows = ''] = new RegExp(`^\\| ${heading} \\|.*\\n\\|[-|]+\\n((?:\\|.*\\n)+)`, 'm').exec(readme) ?? []
+  return new Map([...rows.matchAll(/^\| ((?:`[^`]+`(?:, )?)+) \| (.*?) \|/gm)]
+    .flatMap(([, names = '', shown = '']) => names.split(', ').map(name => [name.replaceAll('`', ''), shown] as const)))
+}
+
+function checkTable (t: Test, shown: Map<string, string>, resolved: object, required: object): void {
+  for (const [name, value] of Object.entries(resolved)) {
+    t.type(shown.get(name), 'string', name)
+    if (name in required) t.equal(shown.get(name), 'required', name)
+    else if (['string', 'number'].includes(typeof value) && name !== 'name') t.equal(shown.get(name), `\`${typeof value === 'string' ? `'${value}'` : String(value)}\``, name)
   }
+  for (const name of shown.keys()) t.ok(name in resolved || name in OPTIONAL, `${name} is an option`)
+}
+
+/** They have no default that shows when they are left out. */
+const OPTIONAL = { clientSecret: true, resource: true, '[allowLoopbackHttp]': true }
+
+t.test('every option stands in a table, with its default, and nothing else', t => {
+  const required = { baseUrl: 'https://mcp.example.com', store: memoryStore(), keys: [randomBytes(32).toString('base64')], browser: { identify: () => null }, providers: {} }
+  const resolved = resolveOptions(required)
+  checkTable(t, table('option'), resolved, required)
+  const limits = table('of `limits`')
+  t.strictSame([...limits.keys()], Object.keys(resolved.limits))
+  for (const [name, limit] of Object.entries(resolved.limits)) t.equal(limits.get(name), `\`${inspect(limit)}\``)
+  const registration = { issuer: 'https://login.example.com', clientId: 'id' }
+  const { kind, ...login } = oidcLogin(registration)
+  checkTable(t, table('of `oidcLogin`'), login, registration)
+  t.equal(table('of `oidcLogin`').get('scopes')!.replaceAll(/[`[\]]/g, ''), inspect(login.scopes).replaceAll(/[[\]] ?| (?=\])/g, '').trim())
+  t.end()
 })
 
-t.test('every error code that a program can meet is named, and no other', async t => {
-  const named = new Set([...readme.matchAll(/FST_MCP_CONNECT_[A-Z_]+/g)].map(([code]) => code))
-  const codes = Object.values(errors).filter(value => typeof value === 'function' && value !== errors.shortCode && value !== errors.NotRunError)
-    .map(Class => (new (Class as new (...args: string[]) => { code: string })('', '')).code)
-  for (const code of named) t.ok(codes.includes(code), code)
-  for (const name of ['OPTIONS', 'NOT_MCP_SERVER', 'SDK_MISSING', 'SDK_MISMATCH', 'UNKNOWN_PROVIDER', 'GUARD_OPTIONS', 'API_ORIGIN', 'SCHEMA_MISSING', 'SCHEMA_NEWER']) t.ok(named.has(`FST_MCP_CONNECT_${name}`), name)
+t.test('every error code is named, with its status, and no other', t => {
+  const codes = new Map(Object.values(errors).filter(value => typeof value === 'function' && value !== errors.shortCode && value !== errors.NotRunError)
+    .map(Class => new (Class as new (...args: unknown[]) => Error & { code: string, statusCode: number })('', ''))
+    .map(({ code, statusCode }) => [errors.shortCode(code), statusCode] as const))
+  const inBrowser = new Map([...readme.matchAll(/^\| ([45]\d\d(?:, [45]\d\d)?) \| (`.*?`) \|/gm)]
+    .flatMap(([, statuses = '', names = '']) => names.split(', ').map(name => [name.replaceAll('`', ''), statuses.split(', ').map(Number)] as const)))
+  const thrown = table('thrown to a program')
+  for (const [code, status] of codes) {
+    t.ok(inBrowser.has(code) || thrown.has(code), `${code} is named`)
+    if (inBrowser.has(code)) t.ok(inBrowser.get(code)!.includes(status), `${code} has status ${status}`)
+  }
+  for (const code of [...inBrowser.keys(), ...thrown.keys()]) t.ok(codes.has(code), `${code} exists`)
+  for (const [, code = ''] of readme.matchAll(/FST_MCP_CONNECT_([A-Z_]+)/g)) t.ok(codes.has(code), code)
+  t.end()
 })
 
 t.test('the files that it points to are there', async t => {

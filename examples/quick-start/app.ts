@@ -1,14 +1,13 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import Fastify from 'fastify'
-import { github, mcpConnect, memoryStore } from 'fastify-mcp-connect'
-import { signedInUser } from './login.js' // yours: who is signed in in this browser?
+import { github, mcpConnect, memoryStore, oidcLogin } from 'fastify-mcp-connect'
 
 export const app = Fastify({ logger: true }) // says what is wrong, and what became of each code
 await app.register(mcpConnect, {
   baseUrl: 'https://mcp.example.com',
   store: memoryStore(), // for a start: see Stores
   keys: [process.env.CONNECT_KEY!], // openssl rand -base64 32
-  browser: { identify: signedInUser, signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}` },
+  browser: oidcLogin({ issuer: 'https://login.example.com', clientId: process.env.LOGIN_CLIENT_ID!, clientSecret: process.env.LOGIN_CLIENT_SECRET! }),
   providers: { github: github({ clientId: process.env.GITHUB_CLIENT_ID!, clientSecret: process.env.GITHUB_CLIENT_SECRET! }) }
 })
 

@@ -68,7 +68,7 @@ async function discover (registration: Registration): Promise<Configuration> {
         }
       })
       // A server that does not name S256 may ignore the challenge: the code would not be bound to this flow (RFC 9700 section 2.1.1).
-      if (!configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderMisconfiguredError(describeProvider(registration), NO_S256)
+      if (registration.assumesS256 !== true && !configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderMisconfiguredError(describeProvider(registration), NO_S256)
       configuration[client.customFetch] = fetch
       if (configuration.serverMetadata().jwks_uri !== undefined) client.enableNonRepudiationChecks(configuration)    // signatures of id_tokens
       return configuration

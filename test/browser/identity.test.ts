@@ -87,6 +87,13 @@ t.test('a pairwise authorization server, which has another sub for each client: 
   }
 })
 
+t.test('an authorization server that does not announce PKCE, as Entra does not, is taken for the login', async t => {
+  const server = await startWithLogin(t, { settings: { discovery: { code_challenge_methods_supported: undefined } as never } })
+  const metadata = await (await fetch(`${server.authorizationServer.issuer}/.well-known/openid-configuration`)).json() as object
+  t.notOk('code_challenge_methods_supported' in metadata)
+  t.equal((await server.person('alice').signIn()).statusCode, 303)
+})
+
 t.test('claims that make no principal sign nobody in, and the log says whose fault that is', async t => {
   const server = await startWithLogin(t, { principal: claims => ({ issuer: claims['iss'], subject: claims['oid'] }) })
   const { signIn } = server.person('alice')

@@ -21,7 +21,8 @@ export function createOwnLogin (oidc: OidcLogin, { principal, sessions, ring, co
 { readonly login: LoginServices, readonly identity: BrowserIdentity } {
   const session = createSessionCookie(ring, cookies, sessions, oidc.absoluteTtlMs)
   return {
-    login: { registration: { ...oidc, name: 'the login' }, principal, attempts: createAttempts(ring, cookies, records), session },
+    // The nonce of the id_token binds the code to this browser by itself (RFC 9700 section 2.1.1), and Entra does not announce PKCE.
+    login: { registration: { ...oidc, name: 'the login', assumesS256: true }, principal, attempts: createAttempts(ring, cookies, records), session },
     identity: createIdentity(urls, session)
   }
 }

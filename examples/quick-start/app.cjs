@@ -1,0 +1,28 @@
+'use strict'
+
+const { McpServer } = require('@modelcontextprotocol/sdk/server/mcp.js')
+const Fastify = require('fastify')
+const { github, mcpConnect, memoryStore, oidcLogin } = require('fastify-mcp-connect')
+
+const app = Fastify({ logger: true }) // says what is wrong, and what became of each code
+app.register(mcpConnect, {
+  baseUrl: 'https://mcp.example.com',
+  store: memoryStore(), // for a start: see Stores
+  keys: [process.env.CONNECT_KEY], // openssl rand -base64 32
+  browser: oidcLogin({ issuer: 'https://login.example.com', clientId: process.env.LOGIN_CLIENT_ID, clientSecret: process.env.LOGIN_CLIENT_SECRET }),
+  providers: { github: github({ clientId: process.env.GITHUB_CLIENT_ID, clientSecret: process.env.GITHUB_CLIENT_SECRET }) }
+})
+
+/** To be called once the application is ready: app.mcpConnect exists after `await app.ready()`, or `await app.listen(...)`. */
+function createServer () {
+  const server = new McpServer({ name: 'example', version: '1.0.0' })
+  const { requireConnection } = app.mcpConnect.for(server)
+  server.registerTool('list-issues', { description: 'Lists your open issues' },
+    requireConnection('github', { scopes: ['repo'], reason: 'to list your issues' }, async github => {
+      const response = await github.fetch('https://api.github.com/issues')
+      return { content: [{ type: 'text', text: await response.text() }] }
+    }))
+  return server
+}
+
+module.exports = { app, createServer }

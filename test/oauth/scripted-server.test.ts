@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { advance } from '../fixtures/clock.js'
 import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
@@ -212,8 +213,11 @@ t.test('token responses that can be used', async t => {
   t.notMatch(publicClient, 'client_secret')
 })
 
-t.test('STA-13 OAR-25 openid asks for an id_token bound by a nonce, and takes no other', async t => {
+t.test('STA-13 STA-14 OAR-25 openid asks for an id_token of the server\'s own, bound by a nonce, and takes no other', async t => {
   const scripted = await startScripted(t)
+  const [own, other] = await Promise.all([generateKeyPair('RS256'), generateKeyPair('RS256')])
+  Object.assign(scripted.metadata, { jwks_uri: `${scripted.issuer}/jwks` })
+  scripted.answers['/jwks'] = json({ keys: [{ ...await exportJWK(own.publicKey), alg: 'RS256', use: 'sig' }] })
   const provider = scripted.provider()
   const configuration = await createConfigurations()(provider)
   const { url, codeVerifier, nonce } = await createAuthorizationRequest(configuration, provider, { redirectUri: 'https://mcp.example.com/cb', scopes: ['openid'], state: 'canary-state' })
@@ -221,18 +225,28 @@ t.test('STA-13 OAR-25 openid asks for an id_token bound by a nonce, and takes no
   t.type(nonce, 'string')
   const now = Math.floor(Date.now() / 1000)
   const claims = { iss: scripted.issuer, aud: 'id', sub: 'x', iat: now, exp: now + 60, nonce }
-  const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
-  const redeem = async (change: object | null): Promise<Grant> => {
-    const token = change === null ? {} : { id_token: `${encode({ alg: 'RS256' })}.${encode({ ...claims, ...change })}.AAAA` }
-    scripted.answers['/token'] = json({ access_token: 'x', token_type: 'bearer', ...token })
+  const sign = async (change: object = {}, { privateKey } = own): Promise<string> =>
+    await new SignJWT({ ...claims, ...change }).setProtectedHeader({ alg: 'RS256' }).sign(privateKey)
+  const redeem = async (idToken: string | undefined): Promise<Grant> => {
+    scripted.answers['/token'] = json({ access_token: 'x', token_type: 'bearer', ...idToken !== undefined && { id_token: idToken } })
     return readGrant(provider, await redeemCode(configuration, provider, {
       response: new URL('https://mcp.example.com/cb?code=x&state=canary-state'), state: 'canary-state', codeVerifier, nonce: nonce!
     }), ['openid'])
   }
-  t.match(await redeem({}), { accessToken: 'x' })
-  for (const change of [null, { nonce: undefined }, { nonce: 'other' }, { iss: 'https://other.example' }, { aud: 'other' }, { exp: now - 60 }]) {
-    await t.rejects(redeem(change), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' }, JSON.stringify(change))
+  t.strictSame((await redeem(await sign())).account, { subject: 'x' })
+  const labels = { name: 'A', preferred_username: 'a', email: ` a@acme.example\u202e${'x'.repeat(200)}` }
+  t.match((await redeem(await sign(labels))).account, { subject: 'x', label: /^a@acme\.example x{84}…$/ }, 'INP-14 one line of 100 characters')
+  t.match((await redeem(await sign({ ...labels, email: { canary: 1 } }))).account, { label: 'a' })
+  for (const change of [{ nonce: undefined }, { nonce: 'other' }, { iss: 'https://other.example' }, { aud: 'other' }, { exp: now - 60 }]) {
+    await t.rejects(redeem(await sign(change)), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' }, JSON.stringify(change))
   }
+  const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+  for (const [what, idToken] of Object.entries({
+    none: undefined,
+    'signed by another key': await sign({}, other),
+    unsigned: `${encode({ alg: 'none' })}.${encode(claims)}.`,
+    'with the public key as a secret': await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(JSON.stringify(await exportJWK(own.publicKey))))
+  })) await t.rejects(redeem(idToken), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' }, what)
 })
 
 t.test('pinned endpoints: no metadata is asked for, and the same limits hold', async t => {

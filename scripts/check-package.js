@@ -1,21 +1,32 @@
 /*
- * Packs the package and uses it as a stranger would: publint, attw, how much an installation pulls in, and
- * applications in ESM and CommonJS that are compiled (types/consumers) and run against the installed tarball, with the
- * peers of our own development and with the oldest that package.json allows.
+ * Packs the package and uses it as a stranger would: publint, attw, how much an installation pulls in, an application that
+ * follows the README alone, and applications in ESM and CommonJS that are compiled (types/consumers) and run against the
+ * installed tarball, with the peers of our own development and with the oldest that package.json allows. Applications are
+ * called, asked for a connection, given it, and called again.
  */
+import { transform } from 'esbuild'
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { tsImport } from 'tsx/esm/api'
 
 /** How many packages `npm install fastify-mcp-connect` may pull in, the peers aside. */
 const PACKAGE_BUDGET = 20
 
+/** How many lines an application of one's own may need, with its imports, beside the endpoint that the README gives. */
+const LINE_BUDGET = 25
+
 const root = resolve(import.meta.dirname, '..')
+const { startSurroundings } = await tsImport('./surroundings.ts', import.meta.url)
 const scratch = await mkdtemp(join(tmpdir(), 'fastify-mcp-connect-'))
 const consumer = join(scratch, 'consumer')
+const stranger = join(scratch, 'stranger')
 
 async function run (command, args, cwd = consumer) {
   try {
@@ -31,12 +42,17 @@ function tool (name, ...args) {
   return run(join(root, 'node_modules/.bin', name), args)
 }
 
-function compile (project, ...args) {
-  return tool('tsc', '-p', join('consumers', project), ...args)
+function compile (project) {
+  return tool('tsc', '-p', join('consumers', project))
 }
 
-async function install (...args) {
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', ...args])
+/** Checks no other declarations than this package's. */
+function compileOwn (project) {
+  return run(process.execPath, [join(root, 'scripts/compile.js'), join('consumers', project)])
+}
+
+async function install (args, cwd) {
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', ...args], cwd)
 }
 
 /** The version of our own development, so that nothing new comes in between. */
@@ -62,13 +78,78 @@ async function prints (app) {
   return (await run(process.execPath, [join('consumers/out', app)])).trim()
 }
 
-async function elicits (app) {
-  const answer = JSON.parse(await prints(app))
-  assert.equal(answer.error?.code, -32042, `${app} got ${JSON.stringify(answer)}`)
+/** Runs an application and whatever it needs around it. What it prints is shown when something fails. */
+async function withApplication (file, cwd, use) {
+  const surroundings = await startSurroundings()
+  const app = spawn(process.execPath, [file], { cwd, env: { ...process.env, ...surroundings.env }, timeout: 60_000 })
+  const closed = once(app, 'close')
+  const printed = []
+  const lines = createInterface({ input: app.stdout }).on('line', line => printed.push(line))
+  app.stderr.on('data', data => printed.push(String(data)))
+  try {
+    await use(surroundings, { app, lines, closed })
+  } catch (error) {
+    console.error([`${file} printed:`, ...printed].join('\n'))
+    throw error
+  } finally {
+    app.kill()
+    await surroundings.close()
+  }
+}
+
+/** An application that calls its own tool, prints what comes back, and calls again once it is told that it may. */
+async function connectsAndCalls (file) {
+  await withApplication(join('consumers/out', file), consumer, async ({ follow }, { app, lines, closed }) => {
+    const messages = []
+    for await (const line of lines) {
+      const message = JSON.parse(line)
+      messages.push(message.error?.code ?? message.method ?? message.id)
+      if (message.error?.code === -32042) await follow(message.error.data.elicitations[0].url)
+      if (message.id !== 'second') continue
+      assertIssues(message.result.content[0].text)
+      app.kill()
+    }
+    assert.deepEqual(messages, [-32042, 'notifications/elicitation/complete', 'second'])
+    assert.equal((await closed)[0], 0)
+  })
+}
+
+function assertIssues (text) {
+  assert.match(text, /^{"account":"alice@acme\.example","issues":\[{"number":1,/)
+}
+
+/** In an empty folder: what the README says to install, its endpoint, and a file of one's own. */
+async function strangerFollowsReadme (tarball) {
+  await mkdir(stranger)
+  await install([tarball, ...await Promise.all(['fastify', '@modelcontextprotocol/sdk', 'jose'].map(ours))], stranger)
+  const readme = await readFile(join(stranger, 'node_modules/fastify-mcp-connect/README.md'), 'utf8')
+  const [, endpoint] = /<!-- examples\/quick-start\/endpoint\.ts -->\n```ts\n(.*?)```/s.exec(readme)
+  await writeFile(join(stranger, 'endpoint.mjs'), (await transform(endpoint, { loader: 'ts' })).code)
+  const source = await readFile(join(root, 'types/consumers/stranger.mjs'), 'utf8')
+  await writeFile(join(stranger, 'stranger.mjs'), source)
+  const count = source.split('\n').filter(line => line.trim() !== '').length
+  assert.ok(count <= LINE_BUDGET, `${count} lines, more than the ${LINE_BUDGET} that are allowed`)
+
+  await withApplication('stranger.mjs', stranger, async ({ mcpUrl, follow, connect }, { app }) => {
+    while (!await fetch(mcpUrl).then(({ status }) => status === 401, () => false)) {
+      assert.equal(app.exitCode ?? app.signalCode, null, 'it has ended')
+      await setTimeout(100)
+    }
+    const client = await connect()
+    const first = await client.callTool('list-issues')
+    assert.equal(first.wire?.code, -32042)
+    await follow(first.requests[0].url)
+    await client.completed(first.requests[0].elicitationId, { timeoutMs: 10_000 })
+    const second = await client.callTool('list-issues')
+    assert.deepEqual([second.kind, second.isError], ['result', false])
+    assertIssues(second.text)
+    await client.close()
+  })
+  return `${count} lines of at most ${LINE_BUDGET}`
 }
 
 async function applicationsRun () {
-  await Promise.all([elicits('app.mjs'), elicits('app.cjs')])
+  await Promise.all([connectsAndCalls('app.mjs'), connectsAndCalls('app.cjs')])
   assert.equal(await prints('stores.mjs'), 'sqlite,redis,cluster,postgres')
   assert.match(await prints('contracts.cjs'), /^[1-9]\d$/)
 }
@@ -86,32 +167,34 @@ try {
   await step('attw', async () => { await tool('attw', '--profile', 'node16', tarball) })
 
   await step('installation', async () => {
-    await install('--omit=dev', '--omit=peer', tarball)
+    await install(['--omit=dev', '--omit=peer', tarball])
     const count = await installedPackages()
     assert.ok(count <= PACKAGE_BUDGET, `${count} packages, more than the ${PACKAGE_BUDGET} that are allowed`)
     return `${count} packages of at most ${PACKAGE_BUDGET}`
   })
 
+  await step('a stranger', () => strangerFollowsReadme(tarball))
+
   await step('without the optional SDK', async () => {
-    await install(await ours('fastify'), await ours('@types/node'), await ours('zod'))
+    await install(await Promise.all(['fastify', '@types/node', 'zod'].map(ours)))
     await assert.rejects(readdir(join(consumer, 'node_modules/@modelcontextprotocol')), 'the SDK was installed all the same')
-    await compile('tsconfig.without-sdk.json')
+    await compileOwn('tsconfig.without-sdk.json')
     assert.equal(await prints('without-sdk.cjs'), 'https://mcp.example.com/connect')
   })
 
   await step('applications', async () => {
-    await install(...await Promise.all(['@modelcontextprotocol/sdk', 'ioredis', 'libsql', 'pg', '@types/pg'].map(ours)))
+    await install(await Promise.all(['@modelcontextprotocol/sdk', 'ioredis', 'libsql', 'pg', '@types/pg'].map(ours)))
     await Promise.all([compile('tsconfig.json'), compile('tsconfig.commonjs.json')])
-    await Promise.all([compile('tsconfig.node16.json'), compile('tsconfig.bundler.json')])
+    await compileOwn('tsconfig.bundler.json')
     await applicationsRun()
   })
 
   await step('applications with the oldest peers', async () => {
     const { peerDependencies } = JSON.parse(await readFile(join(root, 'package.json')))
     const oldest = Object.entries(peerDependencies).map(([name, range]) => `${name}@${range.split(' ')[0].replace('^', '')}`)
-    await install(...oldest)
+    await install(oldest)
     // Declarations of old SDKs import what they do not depend on.
-    await Promise.all([compile('tsconfig.json', '--skipLibCheck'), compile('tsconfig.commonjs.json', '--skipLibCheck')])
+    await Promise.all([compileOwn('tsconfig.json'), compileOwn('tsconfig.commonjs.json')])
     await applicationsRun()
     return oldest.join(', ')
   })

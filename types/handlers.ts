@@ -5,7 +5,7 @@ import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mc
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
 import type { CallToolResult, GetPromptResult, ReadResourceResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js'
 import type { FastifyInstance } from 'fastify'
-import type { Connection, ContextOf } from 'fastify-mcp-connect'
+import type { Account, Connection, ContextOf } from 'fastify-mcp-connect'
 import { z } from 'zod'
 import { expect, type Equal } from './equal.js'
 
@@ -164,4 +164,35 @@ requireConnection('github', async connection => {
   connection.refreshToken?.toString()
   // @ts-expect-error
   connection.scopes.push('repo')
+})
+
+// Whose account it is at the provider is not known of every provider.
+requireConnection('acme', ({ account }) => {
+  expect<Equal<typeof account, Account | undefined>>()
+  expect<Equal<Account, { readonly subject: string, readonly label?: string }>>()
+  // @ts-expect-error
+  account.subject.toString()
+  // @ts-expect-error
+  if (account !== undefined) account.subject = 'other'
+  // @ts-expect-error
+  account?.email?.toString()
+  return account?.label ?? account?.subject
+})
+
+// It is called as fetch is: with a signal, and with a stream as the body.
+requireConnection('acme', async (connection, { signal }) => {
+  const address = new URL('https://api.acme.example/issues')
+  await connection.fetch(address, { method: 'POST', body: new ReadableStream<Uint8Array>(), signal })
+  await connection.fetch(new Request(address), { signal: AbortSignal.any([signal, AbortSignal.timeout(1000)]) })
+  const options: Parameters<typeof fetch>[1] = { headers: { accept: 'text/csv' } }
+  const { body } = await connection.fetch(address, options)
+  await connection.fetch(address, { method: 'PUT', body })
+  // @ts-expect-error The controller is not the signal.
+  await connection.fetch(address, { signal: new AbortController() })
+  // @ts-expect-error An object is no body: JSON.stringify makes one.
+  await connection.fetch(address, { method: 'POST', body: { title: 'New' } })
+  // @ts-expect-error There is no such option.
+  await connection.fetch(address, { timeout: 1000 })
+  // @ts-expect-error
+  await connection.fetch()
 })

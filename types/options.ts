@@ -4,7 +4,7 @@
 import Fastify from 'fastify'
 import plugin, {
   allowLoopbackHttp, defineProvider, github, mcpConnect, memoryStore,
-  type BrowserIdentity, type BrowserUser, type McpConnectOptions, type Principal, type Provider, type Store
+  type BrowserIdentity, type BrowserUser, type LimitOption, type Limits, type McpConnect, type McpConnectOptions, type Principal, type Provider, type Store
 } from 'fastify-mcp-connect'
 import { expect, type Equal } from './equal.js'
 
@@ -35,7 +35,11 @@ await app.register(mcpConnect, {
       reply.header('vary', 'cookie')
       return typeof request.headers.cookie === 'string' ? { issuer: 'https://login.example.com', subject: 'a', label: 'a@example.com' } : null
     },
-    signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}`
+    signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}`,
+    switchAccountUrl: returnTo => {
+      expect<Equal<typeof returnTo, string>>()
+      return `/switch?returnTo=${encodeURIComponent(returnTo)}`
+    }
   },
   providers: {
     github: github({ clientId: 'client', clientSecret: 'secret', scopes: ['repo'] }),
@@ -60,12 +64,18 @@ await app.register(mcpConnect, {
   },
   whenCapabilityUnknown: 'elicit',
   elicitationTtlMs: 60_000,
-  declineCoolDownMs: 0
+  declineCoolDownMs: 0,
+  limits: { address: { max: 1000, windowMs: 60_000 }, principal: { max: 100, windowMs: 1000 }, elicitations: false },
+  cookieName: 'example-connect',
+  decoratorName: 'mcpConnect'
 })
 
 expect<Equal<typeof app.mcpConnect.connectionsUrl, string>>()
 // @ts-expect-error
 app.mcpConnect.connectionsUrl = 'https://other.example.com'
+expect<Equal<typeof app.mcpConnect, McpConnect>>()
+// @ts-expect-error Names of one's own are declared where they are chosen: see augmented/second-instance.ts.
+app.other?.toString()
 
 // What is left out
 // @ts-expect-error
@@ -117,6 +127,52 @@ check({ ...required, whenCapabilityUnknown: 'ask' })
 check({ ...required, elicitationTtlMs: '15m' })
 // @ts-expect-error
 check({ ...required, ttl: 1000 })
+// @ts-expect-error
+check({ ...required, browser: { identify: () => null, signInUrl: '/login' } })
+// @ts-expect-error
+check({ ...required, browser: { identify: () => null, switchAccountUrl: '/switch' } })
+// @ts-expect-error
+check({ ...required, browser: { identify: () => null, switchAccountUrl: () => null } })
+// @ts-expect-error
+check({ ...required, browser: { identify: () => null, signOutUrl: () => '/sign-out' } })
+// @ts-expect-error It is the beginning of a name, not an attribute.
+check({ ...required, cookieName: { name: 'connect' } })
+// @ts-expect-error Fastify takes symbols; the types of an application could not name one.
+check({ ...required, decoratorName: Symbol('connect') })
+
+// Limits
+const limit: LimitOption = { max: 10, windowMs: 1000 }
+const limits: Limits = { address: limit }
+check({ ...required, limits })
+check({ ...required, limits: {} })
+check({ ...required, limits: { address: false, principal: false, elicitations: false } })
+// @ts-expect-error Each is lifted by itself.
+check({ ...required, limits: false })
+// @ts-expect-error Off is false; there is no on without numbers.
+check({ ...required, limits: { address: true } })
+// @ts-expect-error
+check({ ...required, limits: { address: 300 } })
+// @ts-expect-error
+check({ ...required, limits: { principal: { max: 100 } } })
+// @ts-expect-error
+check({ ...required, limits: { principal: { max: '100', windowMs: 1000 } } })
+// @ts-expect-error
+check({ ...required, limits: { elicitations: { max: 100, windowMs: '1h' } } })
+// @ts-expect-error As the options of other rate limiters have it.
+check({ ...required, limits: { elicitations: { max: 100, timeWindow: 1000 } } })
+// @ts-expect-error
+check({ ...required, limits: { ip: { max: 100, windowMs: 1000 } } })
+
+// Sessions of oidcLogin
+expect<Equal<ReturnType<typeof app.mcpConnect.revokeBrowserSessions>, Promise<void>>>()
+await app.mcpConnect.revokeBrowserSessions({ issuer: 'https://login.example.com', subject: 'a' })
+await app.mcpConnect.revokeBrowserSessions({ issuer: 'https://login.example.com', subject: 'a', tenant: 't' })
+// @ts-expect-error A subject alone may be somebody else's elsewhere.
+await app.mcpConnect.revokeBrowserSessions('a')
+// @ts-expect-error
+await app.mcpConnect.revokeBrowserSessions({ subject: 'a' })
+// @ts-expect-error Claims are not a principal.
+await app.mcpConnect.revokeBrowserSessions({ iss: 'https://login.example.com', sub: 'a' })
 
 // Providers
 expect<Equal<ReturnType<typeof github>, Provider>>()

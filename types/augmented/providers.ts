@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { expect, type Equal } from '../equal.js'
 
 interface AcmeConnection extends Connection {
-  readonly account: string
+  readonly workspace: string
 }
 
 declare module 'fastify-mcp-connect' {
@@ -57,4 +57,4 @@ requireConnection(['github', 'acme'], { gitlab: {} }, () => result)
 // @ts-expect-error
 requireConnection(String(Math.random()), () => result)
 // @ts-expect-error
-requireConnection('github', connection => connection.account)
+requireConnection('github', connection => connection.workspace)

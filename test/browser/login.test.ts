@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { Principal } from '../../lib/types.js'
 import { findForm, findLink, title } from '../fixtures/browser.js'
@@ -102,6 +103,20 @@ t.test('T05 STA-01 STA-02 an answer counts once; one without state, with another
   t.equal((await browser.get(url.href)).statusCode, 409, 'with the old cookie neither')
 })
 
+t.test('A26-01 an answer to a request that another registration has made is not taken, even with its cookie', async t => {
+  const keys = [randomBytes(32).toString('base64')]
+  const [before, after] = [await startWithLogin(t, { keys }), await startWithLogin(t, { keys })]
+  const clientOfBefore = await startWithLogin(t, { keys, login: { issuer: before.authorizationServer.issuer, clientId: 'other' } })
+  const person = before.person('alice')
+  const url = await person.untilCallback()
+  for (const server of [after, clientOfBefore]) {
+    const { browser } = server.person('alice')
+    for (const [name, value] of person.browser.cookies) browser.cookies.set(name, value)
+    t.equal(title(await browser.get(url.href)), 'This sign-in could not be matched')
+  }
+  t.equal((await person.browser.get(url.href)).statusCode, 303)
+})
+
 t.test('what the authorization server refuses ends in a page, with the way back', async t => {
   const server = await startWithLogin(t)
   const { browser, untilCallback } = server.person('alice')
@@ -109,12 +124,14 @@ t.test('what the authorization server refuses ends in a page, with the way back'
   url.searchParams.delete('code')
   url.searchParams.set('error', 'access_denied')
   url.searchParams.set('error_description', 'canary')
+  const asked = server.authorizationServer.tokenRequests
   const page = await browser.get(url.href)
   t.equal(page.statusCode, 502)
+  t.equal(server.authorizationServer.tokenRequests, asked)
   t.equal(title(page), 'Signing in did not work')
   t.equal(findLink(page, 'Sign in'), `/connect/login?returnTo=%2Fconnect%2F${'x'.repeat(43)}`)
   t.notMatch(page.body + server.log.join(''), /canary/)
-  t.match(server.log.join(''), /SIGN_IN_FAILED/)
+  t.match(server.log.join(''), /SIGN_IN_FAILED.*Nobody was signed in: access_denied/)
   const forged = await untilCallback()
   forged.searchParams.set('code', 'made-up')
   t.equal((await browser.get(forged.href)).statusCode, 502)
@@ -131,6 +148,9 @@ t.test('BRW-21 signing out ends the session, whoever still has its cookie', asyn
   t.equal((await browser.get(form.action)).statusCode, 405)
   const response = await browser.post(form.action, form.fields)
   t.match(response, { statusCode: 303, headers: { location: 'https://mcp.example.com/connect/login/signed-out' } })
+  const other = server.person('bob')
+  await other.signIn()
+  t.match(await other.browser.get(String(response.headers.location)), { statusCode: 303, headers: { location: 'https://mcp.example.com/connect' } }, 'who is signed in is not told otherwise')
   t.notOk(browser.cookies.has(SESSION))
   const page = await browser.get(String(response.headers.location))
   t.equal(title(page), 'Signed out of Example')

@@ -64,6 +64,44 @@ t.test('one that is ended while it is used stays ended', async t => {
   t.equal(await sessions.find(id), null)
 })
 
+t.test('one that is used while it is ended is ended, too', async t => {
+  const { state } = memoryStore()
+  let renewed = false
+  const sessions = create({
+    ...state,
+    delete: async (...args) => {
+      if (!renewed) {
+        renewed = true
+        await sessions.find(id)
+      }
+      return await state.delete(...args)
+    }
+  })
+  const id = await sessions.begin(user)
+  advance(t, 5 * MINUTE_MS)
+  await sessions.end(id)
+  t.equal(renewed, true)
+  t.equal(await sessions.find(id), null)
+})
+
+t.test('its lifetimes hold by our clock as well, should the store keep it for longer', async t => {
+  const { state } = memoryStore()
+  const sessions = create({ ...state, put: async (key, value, expected) => await state.put(key, value, expected) }, { idleMs: 10 * MINUTE_MS, absoluteMs: 12 * MINUTE_MS })
+  const id = await sessions.begin(user)
+  await t.test('idle', async t => {
+    advance(t, 10 * MINUTE_MS)
+    t.equal(await sessions.find(id), null)
+  })
+  await t.test('used, and at its end', async t => {
+    advance(t, 9 * MINUTE_MS)
+    t.ok(await sessions.find(id))
+  })
+  await t.test('at its end', async t => {
+    advance(t, 12 * MINUTE_MS)
+    t.equal(await sessions.find(id), null)
+  })
+})
+
 t.test('ending all sessions of a principal reaches those of other processes, and fails closed', async t => {
   const { state } = memoryStore()
   const [one, two] = [create(state), create(state)]

@@ -36,7 +36,8 @@ export const SignInRequiredError = createError(`${CODE}SIGN_IN_REQUIRED`, 'Nobod
 export const SessionLostError = createError(`${CODE}SESSION_LOST`,
   'Nobody is signed in any more in the browser that was sent to the provider. Either the session has ended, or the session cookie of this ' +
   'application is SameSite=Strict: browsers do not send it when the provider sends them back. Make it Lax', 401)
-export const SignInInvalidError = createError(`${CODE}SIGN_IN_INVALID`, 'The sign-in was started in another browser, or too long ago', 400)
+export const SignInInvalidError = createError<[string]>(`${CODE}SIGN_IN_INVALID`, 'The answer to a sign-in was not taken: %s', 400)
+export const SignInDeclinedError = createError(`${CODE}SIGN_IN_DECLINED`, 'The user did not sign in', 403)
 export const SignInFailedError = createError<[string]>(`${CODE}SIGN_IN_FAILED`, 'Nobody was signed in: %s', 502)
 export const SubjectMismatchError = createError<[string]>(`${CODE}SUBJECT_MISMATCH`,
   'The user in the browser and the one who asked differ in: %s. If they are the same person, principal(claims) and browser.identify(request) must agree, character by character', 403)

@@ -13,5 +13,5 @@ export type { Bus, Revision, StateStore, Store, Stored, TokenVault } from './sto
 export type { ConnectionOf, ContextOf, Guard, McpConnect, McpConnectProviders, McpServerLike, ProviderName, RequireOptions, ResealOptions, ResealReport } from './decorator.js'
 export type {
   Account, BrowserIdentity, BrowserUser, Claims, Connection, LimitOption, Limits, McpConnectOptions, OidcLogin, OidcLoginOptions,
-  Principal, Provider, ProviderDefinition
+  Principal, Provider, ProviderDefinition, RegistrationOptions
 } from './types.js'

@@ -18,7 +18,7 @@ export function oidcLogin (options: OidcLoginOptions): OidcLogin {
   const result = optionsSchema(loopbackHttp).safeParse(options)
   if (!result.success) throw new OptionsError(`oidcLogin: ${z.prettifyError(result.error)}`)
   const { scopes, ...rest } = result.data
-  return Object.freeze({ ...rest, scopes: [...new Set(['openid', ...scopes])], [allowLoopbackHttp]: loopbackHttp, kind: 'oidc login' as const })
+  return Object.freeze({ ...rest, scopes: Object.freeze([...new Set(['openid', ...scopes])]), [allowLoopbackHttp]: loopbackHttp, kind: 'oidc login' as const })
 }
 
 /** Whether somebody has made it with `oidcLogin`, of this copy of the package or of another. */

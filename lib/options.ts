@@ -22,7 +22,7 @@ const BASE_URL = 'must be the public base URL of this server, such as https://mc
 const KEYS = 'must be a list of keys, the newest first; make one with: openssl rand -base64 32'
 const BROWSER = 'must be oidcLogin({ ... }), or an object with the function identify(request), which tells who is signed in in the browser ' +
   '(without it nobody could be told apart from who asked), and, if any, the functions signInUrl(returnTo) and switchAccountUrl(returnTo)'
-const LIMIT = 'must be { max, windowMs }: so many in so many milliseconds; or false for none'
+const LIMIT = 'must be { max, windowMs }: so many, from 1, in so many milliseconds, from 1000 to 86400000 (a day); or false for none'
 const COOKIE_NAME = 'must be the beginning of the cookies\' names: 1 to 40 letters, digits, _ and -'
 const DECORATOR_NAME = 'must be a name such as mcpConnect'
 

@@ -5,7 +5,7 @@ import { createCookies } from './browser/cookies.js'
 import { createFormCookie } from './browser/form-cookie.js'
 import { createForms } from './browser/forms.js'
 import { logRoutesOnly } from './browser/logging.js'
-import { createOwnLogin } from './browser/login/own-login.js'
+import { createLogin } from './browser/login/create-login.js'
 import { createMismatches } from './browser/mismatches.js'
 import { registerRoutes } from './browser/routes.js'
 import { createStateCookies } from './browser/state-cookies.js'
@@ -17,22 +17,18 @@ import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
 import { createElicitations, type Elicitation } from './elicitation/elicitations.js'
 import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
-import { hashFields } from './encoding.js'
 import { OptionsError } from './errors.js'
 import { createDecide } from './guard/guard.js'
 import { loadSdkCopies } from './guard/sdk-v1-copies.mjs'
 import { createSdkV1Guard } from './guard/sdk-v1.js'
-import { assertHost, warnOfTrustProxy } from './host.js'
 import { isOidcLogin } from './oidc-login.js'
 import { createConfigurations } from './oauth/configuration.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
 import { hashConnection, parsePrincipal } from './principal.js'
-import { randomToken } from './random.js'
+import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfMemory, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
 import { createLimiter, type Limiter } from './state/limiter.js'
-import { isForgetful } from './stores/forgetful.js'
-import type { StateStore, TokenVault } from './storage.js'
 import type { ContextOf, Guard, McpConnect, McpServerLike } from './decorator.js'
 import type { Limits, McpConnectOptions } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
@@ -84,7 +80,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     logRoutesOnly(child)
     const cookies = await createCookies(child, urls.secure, settings.cookieName)
     const { login, identity } = isOidcLogin(browser)
-      ? createOwnLogin(browser, { principal, sessions: sessions!, ring, cookies, records, urls })
+      ? createLogin(browser, { principal, sessions: sessions!, ring, cookies, records, urls })
       : { login: null, identity: browser }
     await registerRoutes(child, {
       name,
@@ -100,7 +96,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       connections,
       audit,
       flowCookies: createStateCookies(cookies, 'flow', FLOW_TTL_MS),
-      forms: createForms(ring, createFormCookie(ring, cookies), urls.origin),
+      forms: createForms(ring, createFormCookie(ring, cookies), urls),
       limits: createVisitLimits(limiter('address'), limiter('principal')),
       mismatches: createMismatches(log),
       configuration: createConfigurations()
@@ -145,30 +141,6 @@ function warnOnce (log: FastifyBaseLogger): (error: Error) => void {
     said.add(message)
     log.warn(`mcp-connect: something that is under way counts as not begun. ${message}`)
   }
-}
-
-/** Twice this is less than Fastify gives a plugin, whose own error would tell nothing (`pluginTimeout`, ten seconds). */
-const START_TIMEOUT_MS = 4500
-
-/**
- * A vault or a store that cannot be used is better told at start-up: by one look into the vault, and a record for a second.
- * @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_ADAPTER_INVALID
- */
-async function assertUsable (vault: TokenVault, state: StateStore): Promise<void> {
-  const place = hashFields('start-up')
-  const key = hashFields('start-up', randomToken())
-  await Promise.all([
-    checkVault(vault, START_TIMEOUT_MS).get(place, place),
-    checkState(state, START_TIMEOUT_MS).put(key, 'start-up', null, 1000),
-    checkState(state, START_TIMEOUT_MS).count(`count:${key}`, 1000)
-  ])
-}
-
-function warnOfMemory (log: FastifyBaseLogger, parts: Readonly<Record<string, object>>): void {
-  const forgetful = Object.keys(parts).filter(name => isForgetful(parts[name]!))
-  if (process.env['NODE_ENV'] !== 'production' || forgetful.length === 0) return
-  log.warn(`mcp-connect: memoryStore() in production keeps ${forgetful.join(', ')} in this process alone: a restart forgets it all, and with ` +
-    'several processes whatever reaches another one than before fails. Use sqliteStore, redisStore or postgresStore')
 }
 
 /** Lets an MCP server act for its users at third parties. See the README for its options. */

@@ -14,7 +14,7 @@ export interface Principal {
   readonly tenant?: string
 }
 
-/** The claims of a verified access token, by name. */
+/** The claims of a verified access token, or of the token of an `oidcLogin`, by name. */
 export type Claims = Readonly<Record<string, unknown>>
 
 /** A person who is signed in to the host application in the browser at hand. */
@@ -44,15 +44,23 @@ export interface BrowserIdentity {
   switchAccountUrl? (returnTo: string): string
 }
 
-/** Sign-in at this server's own authorization server (OpenID Connect Core 1.0), as a web client that is registered there. */
-export interface OidcLoginOptions {
-  /** The issuer identifier; its metadata is found from it (OpenID Connect Discovery 1.0). */
+/** A registration at an authorization server. */
+export interface RegistrationOptions {
+  /** The issuer identifier (RFC 8414). Authorization responses that name another `iss` are refused (RFC 9207). */
   readonly issuer: string
   readonly clientId: string
   /** Absent for a public client. */
   readonly clientSecret?: string
   /** How the client secret is sent (RFC 6749 section 2.3.1). @default 'client_secret_basic' */
   readonly clientAuthentication?: 'client_secret_basic' | 'client_secret_post'
+  /** Further parameters of the authorization request. @default {} */
+  readonly authorizationParameters?: Readonly<Record<string, string>>
+  /** Unsafe: lets `http:` addresses through that lead to this machine. For development and tests. */
+  readonly [allowLoopbackHttp]?: boolean
+}
+
+/** Sign-in at this server's own authorization server (OpenID Connect Core 1.0), as a web client that is registered there. */
+export interface OidcLoginOptions extends RegistrationOptions {
   /** What is asked for; `openid` always is. @default ['openid', 'profile', 'email'] */
   readonly scopes?: readonly string[]
   /**
@@ -60,14 +68,10 @@ export interface OidcLoginOptions {
    * id_token. For authorization servers that name users differently in the two: give the resource that MCP clients ask for.
    */
   readonly resource?: string
-  /** Further parameters of the authorization request. @default {} */
-  readonly authorizationParameters?: Readonly<Record<string, string>>
   /** How long a browser session lives that nobody uses: a minute to a day. @default 1800000 (30 minutes) */
   readonly idleTtlMs?: number
   /** How long a browser session lives at most: a minute to 30 days. @default 28800000 (8 hours) */
   readonly absoluteTtlMs?: number
-  /** Unsafe: lets `http:` addresses through that lead to this machine. For development and tests. */
-  readonly [allowLoopbackHttp]?: boolean
 }
 
 /** A checked and complete login, for the option `browser`. */
@@ -110,7 +114,8 @@ export interface Connection {
   readonly account: Account | undefined
   /**
    * `fetch` with the user's access token (RFC 6750 section 2.1), for the provider's `apiOrigins` alone: a redirect to another
-   * origin is followed without it. Takes a `signal`, and streams as bodies. Nothing is sent twice.
+   * origin is followed without it, and of requests other than GET and HEAD none is followed. Takes a `signal`, and streams as
+   * bodies, which are sent once.
    * @throws FST_MCP_CONNECT_API_ORIGIN when the URL lies outside of them
    */
   fetch (input: string | URL | Request, init?: RequestInit): Promise<Response>
@@ -119,30 +124,19 @@ export interface Connection {
 }
 
 /** One third party: its authorization server, this server's registration there, and its API. */
-export interface ProviderDefinition {
+export interface ProviderDefinition extends RegistrationOptions {
   /** How people call it, such as `GitHub`. */
   readonly name: string
-  /** The issuer identifier (RFC 8414). Authorization responses that name another `iss` are refused (RFC 9207). */
-  readonly issuer: string
   /** Endpoints, for authorization servers without metadata. Without them they are discovered from `issuer`. */
   readonly endpoints?: { readonly authorization: string, readonly token: string }
-  readonly clientId: string
-  /** Absent for a public client. */
-  readonly clientSecret?: string
-  /** How the client secret is sent (RFC 6749 section 2.3.1). @default 'client_secret_basic' */
-  readonly clientAuthentication?: 'client_secret_basic' | 'client_secret_post'
   /** Scopes that every authorization request asks for. @default [] */
   readonly scopes?: readonly string[]
   /** What separates scopes in this provider's answers. @default ' ' */
   readonly scopeSeparator?: ' ' | ','
   /** Resource indicator of the third party's API (RFC 8707). */
   readonly resource?: string
-  /** Further parameters of the authorization request. */
-  readonly authorizationParameters?: Readonly<Record<string, string>>
   /** Origins that `connection.fetch` may send the access token to. */
   readonly apiOrigins: readonly string[]
-  /** Unsafe: lets `http:` addresses through that lead to this machine. For development and tests. */
-  readonly [allowLoopbackHttp]?: boolean
 }
 
 /** This server's registration at an authorization server, checked and complete. */
@@ -190,7 +184,7 @@ export interface McpConnectOptions {
   readonly vault?: TokenVault
   /** Encryption keys, the newest first, each 32 random bytes or more in base64 or hexadecimal. */
   readonly keys: readonly string[]
-  /** Turns the verified claims of an access token into a principal. @default claims => ({ issuer: claims.iss, subject: claims.sub }) */
+  /** Makes a principal of verified claims: those of an MCP call's access token, and of whoever signs in by `oidcLogin`. @default claims => ({ issuer: claims.iss, subject: claims.sub }) */
   readonly principal?: (claims: Claims) => Readonly<Record<'issuer' | 'subject', unknown> & { tenant?: unknown }>
   /** Who is in front of the browser: your own login, or `oidcLogin(...)` at your authorization server. */
   readonly browser: BrowserIdentity | OidcLogin
@@ -206,7 +200,7 @@ export interface McpConnectOptions {
   readonly declineCoolDownMs?: number
   /** Rate limits, over all processes that share the store. */
   readonly limits?: Limits
-  /** What the names of the plugin's cookies begin with, after `__Host-`. Each instance in one application needs its own. @default 'mcp-connect' */
+  /** What the names of the plugin's cookies begin with, after `__Host-`. Each instance on one host needs its own, whatever its port and path. @default 'mcp-connect' */
   readonly cookieName?: string
   /** The name of the decorator, `app.mcpConnect`. Each instance in one scope needs its own. @default 'mcpConnect' */
   readonly decoratorName?: string

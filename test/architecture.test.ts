@@ -5,9 +5,9 @@ import t from 'tap'
 /** What each room may import of the others; files directly in lib/ are rooms of one file. Below all of them lies the floor. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   index: ['plugin', 'oidc-login', 'providers', 'stores'],
-  plugin: ['options', 'host', 'oidc-login', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'state', 'vault', 'ops', 'stores'],
+  plugin: ['options', 'start-up', 'oidc-login', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'state', 'vault', 'ops'],
   options: ['oidc-login', 'providers', 'vault'],
-  host: ['options'],
+  'start-up': ['options', 'adapters', 'stores'],
   'oidc-login': [],
   adapters: [],
   guard: ['elicitation', 'connections'],

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { defineProvider, github, mcpConnect, memoryStore } from '../lib/index.js'
+import { allowLoopbackHttp, defineProvider, github, mcpConnect, memoryStore, oidcLogin } from '../lib/index.js'
 import { resolveOptions } from '../lib/options.js'
 import type { McpConnectOptions } from '../lib/types.js'
 
@@ -82,6 +82,14 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['a word that is no choice', { whenCapabilityUnknown: 'always' }, 'whenCapabilityUnknown', /fallback/],
   ['a lifetime in seconds', { elicitationTtlMs: 900 }, 'elicitationTtlMs', /milliseconds, from 60000/],
   ['a cool-down without an end', { declineCoolDownMs: Infinity }, 'declineCoolDownMs', /milliseconds, from 0/],
+  ['a limit that is a number', { limits: { principal: 100 } }, 'limits.principal', /\{ max, windowMs \}/],
+  ['a limit by the second', { limits: { address: { max: 1, windowMs: 60 } } }, 'limits.address', /from 1000 to/],
+  ['a limit of none', { limits: { elicitations: { max: 0, windowMs: 60_000 } } }, 'limits.elicitations', /from 1, .*or false for none/],
+  ['a limit of something else', { limits: { ip: false } }, 'limits', /unknown: ip; known are: address, principal, elicitations/],
+  ['a cookie name with a blank', { cookieName: 'my cookie' }, 'cookieName', /letters, digits/],
+  ['a decorator name with a dash', { decoratorName: 'mcp-connect' }, 'decoratorName', /such as mcpConnect/],
+  ['oidcLogin without being called', { browser: oidcLogin }, 'browser', /must be oidcLogin\(\{ \.\.\. \}\)/],
+  ['a login made by hand', { browser: { kind: 'oidc login', issuer: 'http://login.example.com', clientId: 'id' } }, '', /oidcLogin: .*https/],
   ['providers that are a list', { providers: [] }, 'providers', /object of providers by key/],
   ['a provider key with a slash', { providers: { 'a/b': {} } }, 'providers', /letters, digits/],
   ['a preset that was not called', { providers: { github } }, 'providers.github', /call it/],
@@ -136,6 +144,39 @@ t.test('provider definitions', async t => {
     t.throws(() => defineProvider({ ...definition, ...change } as never), { code: 'FST_MCP_CONNECT_OPTIONS', message: mend })
     if (path !== '') t.throws(() => defineProvider({ ...definition, ...change } as never), { message: new RegExp(`→ at ${path}`) })
   }
+})
+
+t.test('oidcLogin', async t => {
+  const login = { issuer: 'https://login.example.com', clientId: 'id' }
+  t.strictSame({ ...oidcLogin(login) }, {
+    ...login,
+    clientAuthentication: 'client_secret_basic',
+    scopes: ['openid', 'profile', 'email'],
+    authorizationParameters: {},
+    idleTtlMs: 1_800_000,
+    absoluteTtlMs: 28_800_000,
+    [allowLoopbackHttp]: false,
+    kind: 'oidc login'
+  })
+  t.ok(Object.isFrozen(oidcLogin(login)) && Object.isFrozen(oidcLogin(login).scopes))
+  t.strictSame(oidcLogin({ ...login, scopes: ['mcp:tools'] }).scopes, ['openid', 'mcp:tools'])
+  t.strictSame(resolveOptions({ ...good(), browser: oidcLogin(login) }).browser, oidcLogin(login))
+  for (const [change, path, mend] of [
+    [{ isuer: 'x' }, '', /oidcLogin: .*unknown: isuer; known are: issuer, clientId/],
+    [{ issuer: undefined }, 'issuer', /https/],
+    [{ issuer: 'http://localhost:1' }, 'issuer', /allowLoopbackHttp/],
+    [{ clientId: undefined }, 'clientId', /environment variable/],
+    [{ clientSecret: undefined }, 'clientSecret', /leave the key out/],
+    [{ scopes: 'openid' }, 'scopes', /list of scopes/],
+    [{ resource: 'mcp' }, 'resource', /absolute https/],
+    [{ authorizationParameters: { max_age: '60' } }, 'authorizationParameters.max_age', /set by the plugin/],
+    [{ idleTtlMs: 1800 }, 'idleTtlMs', /milliseconds, from 60000 to 86400000 \(a day\)/],
+    [{ absoluteTtlMs: Infinity }, 'absoluteTtlMs', /milliseconds, from 60000 to 2592000000 \(30 days\)/]
+  ] as const) {
+    t.throws(() => oidcLogin({ ...login, ...change } as never), { code: 'FST_MCP_CONNECT_OPTIONS', message: mend })
+    if (path !== '') t.throws(() => oidcLogin({ ...login, ...change } as never), { message: new RegExp(`→ at ${path}`) })
+  }
+  t.throws(() => oidcLogin(undefined as never), { code: 'FST_MCP_CONNECT_OPTIONS', message: /must be an object of: issuer/ })
 })
 
 t.test('a definition that is none', async t => {

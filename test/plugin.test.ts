@@ -240,8 +240,9 @@ t.test('twice in one application, each with its own name, prefix, cookies and lo
   const app = Fastify()
   t.teardown(() => app.close())
   const second = { prefix: '/connect-2', cookieName: 'second', decoratorName: 'second' }
-  await app.register(mcpConnect, options())
-  await app.register(mcpConnect, options(second))
+  const keys = [randomBytes(32).toString('base64')]
+  await app.register(mcpConnect, options({ keys }))
+  await app.register(mcpConnect, options({ keys, ...second }))
   t.equal(app.mcpConnect.connectionsUrl, 'https://mcp.example.com/connect')
   t.equal(app.getDecorator<McpConnect>('second').connectionsUrl, 'https://mcp.example.com/connect-2')
   const browser = new TestBrowser(app, A)
@@ -250,6 +251,9 @@ t.test('twice in one application, each with its own name, prefix, cookies and lo
   t.strictSame([...browser.cookies.keys()].sort(), ['__Host-mcp-connect-form', '__Host-second-form'])
   for (const { action, fields } of forms) t.equal((await browser.post(action, fields)).statusCode, 303)
   t.equal((await browser.post(forms[0]!.action, forms[1]!.fields)).statusCode, 403, 'what one has signed is nothing to the other')
+  const moved = new TestBrowser(app, A)
+  moved.cookies.set('__Host-mcp-connect-form', browser.cookies.get('__Host-second-form')!)
+  t.equal((await moved.post(forms[0]!.action, forms[0]!.fields)).statusCode, 403, 'nor what one has sealed')
   for (const clash of [{ ...second, decoratorName: 'third' }, { ...second, decoratorName: 'third', prefix: '/connect-3' }, { ...second, decoratorName: 'third', cookieName: 'third' }, { ...second, prefix: '/connect-3', cookieName: 'third' }]) {
     await t.rejects(async () => await Fastify().register(async app => {
       await app.register(mcpConnect, options(second))
@@ -303,4 +307,15 @@ t.test('with exposeHeadRoutes and a strict error handler of the host', async t =
   const refused = await app.inject({ url: '/connect/callback/acme?code=x&state=x', headers: { [USER_HEADER]: 'a' } })
   t.equal(refused.statusCode, 400)
   t.match(refused.headers['content-type'], 'text/html')
+})
+
+t.test('a base URL with characters that mean something elsewhere, and what the host says of caches', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.addHook('onRequest', async (_request, reply) => { reply.header('vary', 'Origin') })
+  await app.register(mcpConnect, options({ baseUrl: 'https://mcp.example.com/a(b/c++/' }))
+  const page = await app.inject({ url: '/connect', headers: { [USER_HEADER]: 'a' } })
+  t.equal(page.statusCode, 200)
+  t.equal(page.headers.vary, 'Origin, Accept, Cookie')
+  t.equal((await app.inject('/connect/no/such/page')).headers.vary, 'Origin, Accept, Cookie')
 })

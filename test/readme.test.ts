@@ -8,7 +8,7 @@ import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import * as errors from '../lib/errors.js'
 import { resolveOptions } from '../lib/options.js'
-import { memoryStore, oidcLogin } from '../lib/index.js'
+import { defineProvider, memoryStore, oidcLogin } from '../lib/index.js'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const readme = read('README.md')
@@ -84,6 +84,17 @@ t.test('every option stands in a table, with its default, and nothing else', t =
   const { kind, ...login } = oidcLogin(registration)
   checkTable(t, table('of `oidcLogin`'), login, registration)
   t.equal(table('of `oidcLogin`').get('scopes')!.replaceAll(/[`[\]]/g, ''), inspect(login.scopes).replaceAll(/[[\]] ?| (?=\])/g, '').trim())
+  t.end()
+})
+
+t.test('every member of a provider\'s definition is shown, with its default', t => {
+  const definition = { name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] }
+  const [, shown = ''] = /<!-- examples\/custom-provider\.ts -->\n```ts\n(.*?)```/s.exec(readme) ?? []
+  const further = table('further')
+  for (const [name, value] of Object.entries({ ...defineProvider(definition), clientSecret: 'x', endpoints: 'x', resource: 'x', '[allowLoopbackHttp]': false })) {
+    t.ok(new RegExp(`^  ${name}: `, 'm').test(shown) || further.has(name), name)
+    if (further.has(name) && !(name in OPTIONAL) && name !== 'endpoints') t.equal(further.get(name), `\`${inspect(value)}\``, name)
+  }
   t.end()
 })
 

@@ -42,6 +42,10 @@ t.test('a vault or a store that cannot be used is refused at start-up', async t 
   const put = get
   await t.rejects(warnings(t, { store: { ...store, state: { ...store.state, put } } }), { code: 'FST_MCP_CONNECT_ADAPTER_FAILED', message: /^state\.put /, cause })
   await t.rejects(warnings(t, { vault: { ...store.vault, get: async () => ({}) as never } }), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID' })
+  for (const result of [undefined, 1, { count: 0, resetMs: 1 }, { count: 1.5, resetMs: 1 }, { count: 1, resetMs: -1 }, { count: '1', resetMs: 1 }, { count: 1 }]) {
+    const state = { ...store.state, count: async () => result as never }
+    await t.rejects(warnings(t, { store: { ...store, state } }), { code: 'FST_MCP_CONNECT_ADAPTER_INVALID', message: /^state\.count .*the numbers count, from 1, and resetMs/ }, String(result))
+  }
 })
 
 t.test('tables that are missing are named, with the mend', async t => {

@@ -4,6 +4,8 @@ import { CookieInvalidError } from '../errors.js'
 
 /** The plugin's cookies, by the ends of their names. Their values are cookie-safe as they are, so the host's ways of decoding have no part in them. */
 export interface Cookies {
+  /** What all names begin with, beside `__Host-`: that of this instance of the plugin. */
+  readonly beginning: string
   /** @throws FST_MCP_CONNECT_COOKIE_INVALID when the cookie is there twice: a sibling domain may have planted one */
   read (request: FastifyRequest, name: string): string | undefined
   /** The names that begin so, the oldest first (RFC 6265 section 5.4). */
@@ -15,13 +17,14 @@ export interface Cookies {
 /**
  * Uses the host's @fastify/cookie where there is one, since it cannot be registered twice.
  * @param secure `false` on loopback without TLS, where browsers take no `__Host-` cookies
- * @param beginning of all names
  */
 export async function createCookies (app: FastifyInstance, secure: boolean, beginning: string): Promise<Cookies> {
   if (!app.hasDecorator('serializeCookie')) await app.register(fastifyCookie, { hook: false })
   const prefix = `${secure ? '__Host-' : ''}${beginning}-`
 
   return {
+    beginning,
+
     read (request, name) {
       const found = readPairs(request).filter(([key]) => key === prefix + name)
       if (found.length > 1) throw new CookieInvalidError()

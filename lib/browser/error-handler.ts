@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { STATUS_CODES } from 'node:http'
 import { RateLimitedError, shortCode } from '../errors.js'
-import { HTML, JSON_TYPE, securityHeaders } from './headers.js'
+import { HTML, JSON_TYPE, writeHeaders } from './headers.js'
 import { endingOf, endingPage, type Ending } from './pages/ending.js'
 import { recall } from './request-notes.js'
 import type { BrowserServices } from './services.js'
@@ -14,12 +14,11 @@ const WORTH_A_WARNING = ['SUBJECT_MISMATCH', 'SESSION_LOST', 'ORIGIN_MISMATCH', 
 const OURS = /^FST_(MCP_CONNECT|ERR)_/
 
 /**
- * Ends a request without success, with a page, or with JSON for whoever takes that and no pages. The page says what the error's code stands for, and nothing of what was sent; the log
- * says more of what others threw. Errors of others, such as those of a host's rate limiter, keep their status.
+ * Ends a request without success, with a page, or with JSON for whoever takes that and no pages. It says what the error's code
+ * stands for, and nothing of what was sent; the log says more of what others threw. Errors of others, such as those of a host's rate limiter, keep their status.
  */
-export function createErrorHandler (services: BrowserServices): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
-  const { browser, urls } = services
-  const headers = securityHeaders(urls.secure)
+export function createErrorHandler (services: BrowserServices): (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  const { browser, urls, limits } = services
 
   function signInUrl (request: FastifyRequest, returnTo: string): string | null {
     const { visitor = null } = recall(request)
@@ -57,7 +56,14 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     else request.log.info(about, 'mcp-connect: refused')
   }
 
-  return (thrown, request, reply) => {
+  /** What was refused before it was known who it came from is counted by address, so that it cannot be had without limit. */
+  async function limited (request: FastifyRequest): Promise<unknown> {
+    if (recall(request).visitor !== undefined) return undefined
+    return await limits.check(request, null).catch((error: unknown) => error)
+  }
+
+  return async (refusal, request, reply) => {
+    const thrown = await limited(request) ?? refusal
     const { code, status } = readError(thrown, reply)
     try {
       log(thrown, code, status, request)
@@ -68,7 +74,8 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     const ending = endingOf(shortCode(code), status)
     if (thrown instanceof RateLimitedError) reply.header('retry-after', Math.ceil(thrown.retryAfterMs / 1000))
     // Fastify takes the content type back before it calls an error handler; and when a hook of the host refuses, ours has not run yet.
-    reply.code(status).headers(headers)
+    reply.code(status)
+    writeHeaders(reply, urls.secure)
     if (wantsJson(request)) return reply.type(JSON_TYPE).send(JSON.stringify({ statusCode: status, code, error: STATUS_CODES[status], message: ending.text }))
     const account = shortCode(code) === 'SUBJECT_MISMATCH' ? recall(request).visitor?.label : undefined
     return reply.type(HTML).send(endingPage(ending, wayOn(ending.way, request), account))

@@ -20,7 +20,7 @@ export interface FormCookie {
 }
 
 export function createFormCookie (ring: KeyRing, cookies: Cookies): FormCookie {
-  const seals = createSeals(ring, 'form', LIFETIME_MS, schema)
+  const seals = createSeals(ring, `${cookies.beginning} form`, LIFETIME_MS, schema)
 
   async function has (request: FastifyRequest, principal: Principal): Promise<boolean> {
     const data = await seals.open(cookies.read(request, NAME))

@@ -8,6 +8,7 @@ import { principalFields } from '../principal.js'
 import type { Principal } from '../types.js'
 import type { KeyRing } from '../vault/key-ring.js'
 import type { FormCookie } from './form-cookie.js'
+import type { Urls } from './urls.js'
 
 const LIFETIME_MS = 60 * 60_000
 
@@ -27,12 +28,11 @@ export interface Forms {
   check (request: FastifyRequest, principal: Principal, action: readonly string[]): Promise<void>
 }
 
-/** @param origin what browsers send in `Origin` for our own pages */
-export function createForms (ring: KeyRing, cookie: FormCookie, origin: string): Forms {
+export function createForms (ring: KeyRing, cookie: FormCookie, { origin, connections }: Urls): Forms {
   const secrets = ring.derive('csrf token')
 
   const mac = (secret: Buffer, principal: Principal, action: readonly string[], expiresAt: string): Buffer =>
-    createHmac('sha256', secret).update(encodeFields([expiresAt, ...principalFields(principal), ...action])).digest()
+    createHmac('sha256', secret).update(encodeFields([connections, expiresAt, ...principalFields(principal), ...action])).digest()
 
   return {
     async open (request, reply, principal) {

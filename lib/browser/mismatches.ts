@@ -6,8 +6,8 @@ import type { Principal } from '../types.js'
 const SUSPICIOUS = 3
 
 /**
- * Tells an attack, which is about one user, from a wrong configuration, which is about all of them: tells the operator once when several
- * users have come with links that were not theirs, and nobody with one that was. Nobody is named.
+ * Tells an attack, which is about one user, from a wrong configuration, which is about all of them: the operator is told once when
+ * several users have come to this process with links that were not theirs, and nobody with one that was. Nobody is named.
  */
 export interface Mismatches {
   /** @param differing in which members the user in the browser differs from the one who asked; empty: not at all */
@@ -20,6 +20,7 @@ export function createMismatches (log: FastifyBaseLogger): Mismatches {
   let settled = false
   return {
     note (visitor, differing) {
+      if (differing.includes('tenant')) log.warn('mcp-connect: the user in the browser and the one who asked differ in: tenant. If nobody is of another tenant, principal(claims) and the login in the browser must agree')
       if (settled) return
       if (differing.length > 0) {
         strangers.add(hashPrincipal(visitor))

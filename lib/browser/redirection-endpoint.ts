@@ -145,7 +145,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     const configuration = await services.configuration(provider)
     const response = readAuthorizationResponse(configuration, provider, request.query)
 
-    const url = new URL(flow.redirectUri + new URL(request.url, urls.origin).search)
+    const url = urls.withQuery(flow.redirectUri, request)
     const hash = elicitationHash(flow.elicitationId)
     const holder = randomToken()
     const attempt = { provider, configuration, principal, state, flow, url, elicitation, hash, holder, log: request.log }

@@ -3,7 +3,7 @@ import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { MethodNotAllowedError, NotFoundError } from '../errors.js'
 import { connectionsHandlers } from './connections-handlers.js'
 import { createErrorHandler } from './error-handler.js'
-import { HTML, securityHeaders } from './headers.js'
+import { HTML, writeHeaders } from './headers.js'
 import { interactionHandlers } from './interaction-handlers.js'
 import { loginHandlers } from './login/login-handlers.js'
 import { redirectionEndpoint } from './redirection-endpoint.js'
@@ -16,11 +16,11 @@ const BODY_LIMIT = 16 * 1024
 
 /** Registers the pages in an encapsulated child, so that nothing of it touches the host application. */
 export async function registerRoutes (app: FastifyInstance, services: BrowserServices): Promise<void> {
-  const headers = securityHeaders(services.urls.secure)
   app.removeAllContentTypeParsers()
   await app.register(formbody, { bodyLimit: BODY_LIMIT })
   app.addHook('onRequest', async (_request, reply) => {
-    reply.headers(headers).type(HTML)
+    writeHeaders(reply, services.urls.secure)
+    reply.type(HTML)
   })
   // After the hooks of the host application, which may be what tells who is signed in.
   app.addHook('preHandler', async (request, reply) => {
@@ -53,7 +53,7 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   if (services.login !== null) {
     const login = loginHandlers(services, services.login)
     route('GET', '/login', login.start)
-    route('GET', '/login/callback', login.finish)
+    route('GET', '/login/callback', login.callback)
     route('POST', '/login/sign-out', login.signOut)
     route('GET', '/login/signed-out', login.signedOut)
   }

@@ -9,21 +9,28 @@ export interface Seals<T> {
   open (value: string | undefined): Promise<T | null>
 }
 
-/** @param purpose has a password of its own, and is said in the seal too: iron-session does not bind a seal to anything */
+/** @param purpose has passwords of its own, and is said in the seal too: iron-session does not bind a seal to anything */
 export function createSeals<T> (ring: KeyRing, purpose: string, lifetimeMs: number, schema: z.ZodType<T>): Seals<T> {
   const envelope = z.object({ purpose: z.literal(purpose), expiresAt: z.number(), data: schema })
-  // iron-session seals with the highest number, and opens with any; the ring has the newest key first.
-  const secrets = ring.derive(`${purpose} cookie`)
-  const password = Object.fromEntries(secrets.map((secret, index) => [secrets.length - index, secret.toString('base64url')]))
-  const options = { password, ttl: lifetimeMs / 1000 }
+  // Each by itself, not as iron-session's numbered map: while a key is replaced, its number differs between processes.
+  const passwords = ring.derive(`${purpose} cookie`).map(secret => secret.toString('base64url'))
+  const ttl = lifetimeMs / 1000
+
+  async function openWith (password: string, value: string): Promise<T | null> {
+    // It gives an empty object for some broken seals, and throws for others.
+    const result = envelope.safeParse(await unsealData(value, { password, ttl }).catch(() => ({})))
+    return result.success && result.data.expiresAt > Date.now() ? result.data.data : null
+  }
 
   return {
-    seal: data => sealData({ purpose, expiresAt: Date.now() + lifetimeMs, data }, options),
+    seal: data => sealData({ purpose, expiresAt: Date.now() + lifetimeMs, data }, { password: passwords[0]!, ttl }),
 
     async open (value = '') {
-      // It gives an empty object for some broken seals, and throws for others.
-      const result = envelope.safeParse(await unsealData(value, options).catch(() => ({})))
-      return result.success && result.data.expiresAt > Date.now() ? result.data.data : null
+      for (const password of passwords) {
+        const data = await openWith(password, value)
+        if (data !== null) return data
+      }
+      return null
     }
   }
 }

@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+
 /** The addresses of the plugin's pages. All of them come from the configured base URL, none from a request. */
 export interface Urls {
   /** `https://host`, as browsers send it in `Origin`. */
@@ -7,18 +9,21 @@ export interface Urls {
   elicitation (id: string, step?: 'start' | 'decline' | 'done'): string
   provider (key: string, step: 'connect' | 'disconnect'): string
   redirectUri (provider: string): string
+  /** The address that a request came to, with its query. */
+  withQuery (address: string, request: FastifyRequest): URL
   login (step?: 'callback' | 'sign-out' | 'signed-out'): string
   /** The path of a page of ours that may be come back to after signing in; everything else becomes the connections page. */
   returnTo (value: unknown): string
 }
+
+/** The connections page, and the pages of one elicitation. */
+const PAGE = /^(\/[\w-]{43}(\/done)?)?$/
 
 /** @param prefix path of the plugin's routes in the application */
 export function createUrls (baseUrl: URL, prefix: string): Urls {
   const base = baseUrl.href.replace(/\/+$/, '')
   const root = base + prefix
   const rootPath = new URL(root).pathname
-  // The connections page, and the pages of one elicitation. A prefix has no characters that mean something here.
-  const pages = new RegExp(`^${rootPath.replaceAll('.', '\\.')}(/[\\w-]{43}(/done)?)?$`)
   return {
     origin: baseUrl.origin,
     secure: baseUrl.protocol === 'https:',
@@ -26,7 +31,8 @@ export function createUrls (baseUrl: URL, prefix: string): Urls {
     elicitation: (id, step) => step === undefined ? `${root}/${id}` : `${root}/${id}/${step}`,
     provider: (key, step) => `${root}/providers/${key}/${step}`,
     redirectUri: provider => `${root}/callback/${provider}`,
+    withQuery: (address, { url }) => new URL(address + new URL(url, base).search),
     login: step => step === undefined ? `${root}/login` : `${root}/login/${step}`,
-    returnTo: value => typeof value === 'string' && pages.test(value) ? value : rootPath
+    returnTo: value => typeof value === 'string' && value.startsWith(rootPath) && PAGE.test(value.slice(rootPath.length)) ? value : rootPath
   }
 }

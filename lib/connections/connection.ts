@@ -18,7 +18,9 @@ export function createConnection (key: string, { apiOrigins }: Provider, grant: 
       const { origin } = new URL(request.url)
       if (!apiOrigins.includes(origin)) throw new ApiOriginError(apiOrigins.join(', '), origin)
       request.headers.set('authorization', `Bearer ${grant.accessToken}`)
-      return await fetch(request)
+      // fetch would send a body again, and to other origins too.
+      const mayFollow = request.redirect !== 'follow' || ['GET', 'HEAD'].includes(request.method)
+      return await fetch(request, mayFollow ? {} : { redirect: 'manual' })
     }
   })
 }

@@ -4,7 +4,7 @@ import { RateLimitedError, StoreContentionError } from '../errors.js'
 import { hashConnection, hashPrincipal } from '../principal.js'
 import { randomToken } from '../random.js'
 import { createGenerations } from '../state/generations.js'
-import type { Limiter } from '../state/limiter.js'
+import type { Allowance, Limiter } from '../state/limiter.js'
 import { createRecords, type RecordServices } from '../state/records.js'
 import type { Principal } from '../types.js'
 import { coalesce } from './coalesce.js'
@@ -122,7 +122,8 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
   /** What waits on the connections page was handed to nobody. */
   const isRetired = (record: Elicitation, generation: number): boolean => record.client !== null && record.generation < generation
 
-  async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>): Promise<Link | null | typeof LOST> {
+  /** @param count counts a new record, once however often this is repeated */
+  async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>, count: () => Promise<Allowance>): Promise<Link | null | typeof LOST> {
     const { principal, provider } = wanted
     // Before the decline: a decline in between retires what is of this generation.
     const generation = await generations.current(hashConnection(principal, provider))
@@ -138,7 +139,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
         return await records.put(elicitationHash(id), { ...record, ...wider }, revision) === null ? LOST : link
       }
     }
-    const allowance = await limiter.count(hashFields(hashPrincipal(principal), ...clientFields(client)))
+    const allowance = await count()
     if (!allowance.allowed) throw new RateLimitedError(allowance.first, allowance.retryAfterMs)
     const link = { id: randomToken(), generation, expiresAt: Date.now() + ttlMs }
     const hash = elicitationHash(link.id)
@@ -151,7 +152,14 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
 
   const inTurn = coalesce<Wanted & Pick<Elicitation, 'client'>, Link | null>(
     (a, b) => ({ ...a, ...merge(a, b) }),
-    (asker, wanted) => untilWon(() => findOrCreate(asker, wanted)))
+    (asker, wanted) => {
+      let counted: Promise<Allowance> | undefined
+      const count = async (): Promise<Allowance> => {
+        counted ??= limiter.count(hashFields(hashPrincipal(wanted.principal), ...clientFields(wanted.client)))
+        return await counted
+      }
+      return untilWon(() => findOrCreate(asker, wanted, count))
+    })
 
   async function ask (client: Elicitation['client'], wanted: Wanted): Promise<Link | null> {
     return await inTurn(askerHash({ ...wanted, client }), { ...wanted, client })

@@ -11,7 +11,7 @@ export interface AuthorizationRequest {
 
 /** Makes an authorization request with PKCE (RFC 6749 section 4.1.1, RFC 7636, RFC 8707). */
 export async function createAuthorizationRequest (configuration: Configuration, registration: Registration,
-  { redirectUri, scopes, state, prompt }: { redirectUri: string, scopes: readonly string[], state: string, prompt?: 'login' }): Promise<AuthorizationRequest> {
+  { redirectUri, scopes, state, prompt }: { redirectUri: string, scopes: readonly string[], state: string, prompt?: string }): Promise<AuthorizationRequest> {
   const codeVerifier = client.randomPKCECodeVerifier()
   const nonce = scopes.includes('openid') ? client.randomNonce() : undefined
   const url = client.buildAuthorizationUrl(configuration, {

@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import * as client from 'openid-client'
 import { ExchangeFailedError } from '../errors.js'
 import { allowLoopbackHttp } from '../loopback.js'
@@ -10,6 +10,8 @@ import { createOutboundFetch } from './outbound.js'
 import type { Tokens } from './token-request.js'
 
 const MAX_LABEL_LENGTH = 100
+/** Clocks of servers differ, by less than this. */
+const CLOCK_TOLERANCE_S = 30
 
 /** What people are called in OpenID Connect Core 1.0 section 5.1, the most telling first. */
 const LABELS = ['email', 'preferred_username', 'name'] as const
@@ -21,27 +23,43 @@ export function readLabel (claims: Claims): string | undefined {
 }
 
 /**
- * The claims of the user who has signed in: those of the id_token, or of the access token for `resource` (RFC 9068).
- * @throws FST_MCP_CONNECT_EXCHANGE_FAILED when that is no JWT of this issuer for this resource
+ * Who has signed in: by the id_token, or by the access token for `resource` (RFC 9068). The label is that of the id_token, of that
+ * access token, or of the UserInfo endpoint (OpenID Connect Core 1.0 section 5.3), which takes access tokens for itself alone.
+ * @throws FST_MCP_CONNECT_EXCHANGE_FAILED when the access token is no JWT of this issuer for this resource
  */
-export async function readUserClaims (configuration: Configuration, registration: Registration, tokens: Tokens): Promise<Claims> {
-  const { resource } = registration
-  if (resource === undefined) return tokens.claims()!
-  const { issuer, jwks_uri: jwksUri } = configuration.serverMetadata()
-  const refuse = (reason: string): Error => new ExchangeFailedError(describeProvider(registration), `the access token for ${resource} ${reason}`)
-  if (jwksUri === undefined) throw refuse('cannot be verified: the metadata has no jwks_uri')
-  const keys = createRemoteJWKSet(new URL(jwksUri), { [customFetch]: createOutboundFetch(registration[allowLoopbackHttp] === true) })
-  try {
-    return (await jwtVerify(tokens.access_token, keys, { issuer, audience: resource })).payload
-  } catch {
-    throw refuse('is no JWT of this issuer for this audience')
+export async function readUser (configuration: Configuration, registration: Registration, tokens: Tokens):
+Promise<{ readonly claims: Claims, readonly label: string | undefined }> {
+  const idToken = tokens.claims()!
+  const label = readLabel(idToken)
+  if (registration.resource !== undefined) {
+    const claims = await readAccessToken(configuration, registration, registration.resource, tokens.access_token)
+    return { claims, label: label ?? readLabel(claims) }
+  }
+  const canAsk = label === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
+  return {
+    claims: idToken,
+    label: canAsk ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub).then(readLabel, () => undefined) : label
   }
 }
 
-/** How the user is named to people: by the id_token, or else by the UserInfo endpoint (OpenID Connect Core 1.0 section 5.3), where it answers. */
-export async function findLabel (configuration: Configuration, tokens: Tokens): Promise<string | undefined> {
-  const claims = tokens.claims()!
-  const label = readLabel(claims)
-  if (label !== undefined || configuration.serverMetadata().userinfo_endpoint === undefined) return label
-  return await client.fetchUserInfo(configuration, tokens.access_token, claims.sub).then(readLabel, () => undefined)
+const keys = new WeakMap<Configuration, JWTVerifyGetKey>()
+
+function keysOf (configuration: Configuration, jwksUri: string, registration: Registration): JWTVerifyGetKey {
+  const known = keys.get(configuration) ??
+    createRemoteJWKSet(new URL(jwksUri), { [customFetch]: createOutboundFetch(registration[allowLoopbackHttp] === true) })
+  keys.set(configuration, known)
+  return known
+}
+
+async function readAccessToken (configuration: Configuration, registration: Registration, resource: string, accessToken: string): Promise<Claims> {
+  const { issuer, jwks_uri: jwksUri } = configuration.serverMetadata()
+  const refuse = (reason: string): Error => new ExchangeFailedError(describeProvider(registration), `the access token for ${resource} cannot be used: ${reason}`)
+  if (jwksUri === undefined) throw refuse('the metadata has no jwks_uri')
+  try {
+    const { payload } = await jwtVerify(accessToken, keysOf(configuration, jwksUri, registration), { issuer, audience: resource, clockTolerance: CLOCK_TOLERANCE_S })
+    return payload
+  } catch (error) {
+    if (error instanceof errors.JWTClaimValidationFailed) throw refuse(`its ${error.claim} is not what it must be`)
+    throw refuse(error instanceof errors.JOSEError ? error.code : 'network_error')
+  }
 }

@@ -5,8 +5,8 @@ import type { Registration } from '../types.js'
 import { describeProvider, failureReason } from './failure.js'
 import { createOutboundFetch } from './outbound.js'
 
-const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, give endpoints instead'
-const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; if the server has none, give endpoints'
+const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, the definition of a provider can give endpoints instead'
+const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; the definition of a provider can give endpoints instead'
 const NO_ENDPOINTS = 'authorization_endpoint or token_endpoint is missing, or is not https'
 
 /** openid-client's view of one provider: the authorization server's metadata and our registration there. */
@@ -32,6 +32,15 @@ export function createConfigurations (): (registration: Registration) => Promise
     configuration.catch(() => cache.delete(registration))
     return configuration
   }
+}
+
+/**
+ * What makes a server ask for the account, which it would otherwise name again (OpenID Connect Core 1.0 section 3.1.2.1). Every
+ * server knows `login`; those that know `select_account` may say so (Initiating User Registration via OpenID Connect 1.0).
+ */
+export function switchAccountPrompt (configuration: Configuration): 'select_account' | 'login' {
+  const { prompt_values_supported: supported } = configuration.serverMetadata()
+  return Array.isArray(supported) && supported.includes('select_account') ? 'select_account' : 'login'
 }
 
 async function configure (registration: Registration): Promise<Configuration> {

@@ -1,8 +1,19 @@
 import Fastify from 'fastify'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { request, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import { addressKey } from '../../lib/browser/address.js'
+import { createDeclines } from '../../lib/elicitation/declines.js'
+import { createElicitations } from '../../lib/elicitation/elicitations.js'
 import { mcpConnect, memoryStore } from '../../lib/index.js'
+import { createLimiter } from '../../lib/state/limiter.js'
 import type { McpConnectOptions } from '../../lib/types.js'
+import { createKeyRing } from '../../lib/vault/key-ring.js'
+import { createSealer } from '../../lib/vault/sealer.js'
 import { title, USER_HEADER } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
 import { startWithLogin } from '../fixtures/login.js'
@@ -104,7 +115,7 @@ t.test('T19 an IPv6 site is one address; an IPv4 address is the same however it 
   t.not(addressKey('192.0.2.1'), addressKey('192.0.2.2'))
   t.not(addressKey('64:ff9b::192.0.2.1'), addressKey('64:ff9b::192.0.2.2'), 'translated by NAT64')
   t.equal(addressKey('fe80::1%eth0'), addressKey('fe80::2%eth1'))
-  t.equal(addressKey('unix'), 'unix')
+  t.equal(addressKey(undefined), addressKey('unix'))
   t.end()
 })
 
@@ -123,6 +134,7 @@ t.test('who takes JSON and no pages is answered in JSON', async t => {
 t.test('no limit where there is to be none, nor while the store does not count', async t => {
   const unlimited = await startServer(t, { limits: { address: false, principal: false, elicitations: false } })
   for (let i = 0; i < 400; i++) if ((await unlimited.browser(null).get('/connect')).statusCode !== 303) t.fail('limited')
+  for (let i = 0; i < 150; i++) if ((await unlimited.browser(A).get('/connect')).statusCode !== 200) t.fail('limited')
   const store = memoryStore()
   let broken = false
   const count: typeof store.state.count = async (...args) => {
@@ -188,4 +200,59 @@ t.test('RLM-08 the login is limited by address before anybody is signed in', asy
   const statuses = []
   for (let i = 0; i < 5; i++) statuses.push((await stranger.get('/connect/login')).statusCode)
   t.strictSame(statuses, [303, 303, 303, 429, 429])
+})
+
+t.test('RLM-08 what is refused before anybody is known is limited, too', async t => {
+  const server = await startServer(t, { limits: { address: few } })
+  const start = `/connect/${'x'.repeat(43)}/start`
+  const browser = server.browser(A)
+  const before = server.log.length
+  const statuses = []
+  for (let i = 0; i < 5; i++) statuses.push((await browser.post(start, {}, { 'content-type': 'application/json' })).statusCode)
+  t.strictSame(statuses, [415, 415, 415, 429, 429])
+  const lines = server.log.slice(before).filter(line => line.includes('mcp-connect: ') && /"level":[3-6]0/.test(line))
+  t.equal(lines.length, 4, 'nor is each of them logged')
+
+  const withLogin = await startWithLogin(t, { limits: { address: few } })
+  const cookie = '__Host-mcp-connect-session=x; __Host-mcp-connect-session=y'
+  const others = []
+  for (let i = 0; i < 5; i++) others.push((await withLogin.browser(null).get('/connect', { cookie })).statusCode)
+  t.strictSame(others, [400, 400, 400, 429, 429])
+})
+
+t.test('behind a Unix domain socket there are no addresses, and all visitors without a session count as one', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, options({ limits: { address: few } }))
+  const socketPath = join(mkdtempSync(join(tmpdir(), 'mcp-connect-')), 'socket')
+  await app.listen({ path: socketPath })
+  const status = async (headers = {}): Promise<number | undefined> => {
+    const [response] = await once(request({ socketPath, path: '/connect', headers }).end(), 'response') as [IncomingMessage]
+    response.resume()
+    return response.statusCode
+  }
+  t.strictSame([await status(), await status(), await status(), await status()], [401, 401, 401, 429])
+  t.equal(await status({ [USER_HEADER]: 'a' }), 200)
+})
+
+t.test('RLM-07 processes that ask at once count once each, however often they lose the race', async t => {
+  const { state } = memoryStore()
+  const sealer = createSealer(createKeyRing([randomBytes(32)]))
+  const ask = (): Promise<unknown> => {
+    const services = { state, sealer, declines: createDeclines({ state, sealer }, 0), onAbandoned: () => {} }
+    const limiter = createLimiter('test', { max: 5, windowMs: MINUTE_MS }, state, () => {})
+    return createElicitations({ ...services, limiter }, MINUTE_MS)
+      .request({ id: 'client' }, { principal: A, provider: 'acme', scopes: [], reasons: [] }).then(link => link?.id, error => error.code)
+  }
+  const asked = await Promise.all(Array.from({ length: 5 }, ask))
+  t.equal(new Set(asked).size, 1, String(asked))
+  t.match(asked[0], /^[\w-]{43}$/)
+})
+
+t.test('a client without URL mode gets its text, whether or not the page may have another link', async t => {
+  const server = await startServer(t, { limits: { elicitations: { max: 1, windowMs: MINUTE_MS } } })
+  await server.browser(A).press('/connect', '/other/connect')
+  const session = await server.openSession({ user: A, capabilities: {} })
+  t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /^Connect Acme to list your issues\..*then call this again\.$/ }] })
+  t.match(server.log.join(''), 'limit of new elicitations')
 })

@@ -167,9 +167,9 @@ t.test('BRW-20 a seal made with the same key for something else, an old one, or 
   const browser = server.browser(A)
   const form = findForm(await browser.get('/connect'), '/acme/connect')
   const [name, value] = [...browser.cookies][0]!
-  const password = createKeyRing([key]).derive('form cookie')[0]!.toString('base64url')
+  const password = createKeyRing([key]).derive('mcp-connect form cookie')[0]!.toString('base64url')
   const data = await unsealData<Record<string, unknown>>(value, { password })
-  t.match(data, { purpose: 'form' }, 'the key is the right one')
+  t.match(data, { purpose: 'mcp-connect form' }, 'the key is the right one')
   for (const seal of [
     await sealData({ ...data, purpose: 'login' }, { password }),
     await sealData({ ...data, expiresAt: Date.now() - 1 }, { password }),

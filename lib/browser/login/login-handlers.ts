@@ -1,9 +1,8 @@
-import type { FastifyReply } from 'fastify'
-import { ConsumedError, ExchangeFailedError, IdentityInvalidError, SignInFailedError, SignInInvalidError } from '../../errors.js'
+import { IdentityInvalidError, shortCode, SignInDeclinedError, SignInFailedError, SignInInvalidError } from '../../errors.js'
 import { createAuthorizationRequest } from '../../oauth/authorization-request.js'
 import { readAuthorizationResponse, readState } from '../../oauth/authorization-response.js'
-import { findLabel, readUserClaims } from '../../oauth/claims.js'
-import type { Configuration } from '../../oauth/configuration.js'
+import { readUser } from '../../oauth/claims.js'
+import { switchAccountPrompt, type Configuration } from '../../oauth/configuration.js'
 import { redeemCode, type CodeExchange } from '../../oauth/token-request.js'
 import { parsePrincipal } from '../../principal.js'
 import { randomToken } from '../../random.js'
@@ -15,50 +14,45 @@ import type { LoginServices } from './login-services.js'
 
 /** The handlers of the login's addresses (OpenID Connect Core 1.0 section 3.1). */
 export function loginHandlers ({ urls, forms, name, configuration }: BrowserServices, login: LoginServices):
-Record<'start' | 'finish' | 'signOut' | 'signedOut', Handler> {
-  const { registration, attempts, session } = login
+Record<'start' | 'callback' | 'signOut' | 'signedOut', Handler> {
+  const { registration, pending, session } = login
+  const { issuer, clientId, scopes } = registration
+  const redirectUri = urls.login('callback')
 
   /** Who it is that the authorization server has signed in. */
-  async function redeem (configuration: Configuration, exchange: CodeExchange): Promise<Omit<BrowserSession, 'endsAt'>> {
-    const tokens = await redeemCode(configuration, registration, exchange)
-    const claims = await readUserClaims(configuration, registration, tokens)
+  async function redeem (metadata: Configuration, exchange: CodeExchange): Promise<Omit<BrowserSession, 'endsAt'>> {
+    const { claims, label } = await readUser(metadata, registration, await redeemCode(metadata, registration, exchange))
     const principal = parsePrincipal(login.principal(claims))
     if (principal === null) throw new IdentityInvalidError('of the claims of whoever signs in, principal(claims) must make')
-    return { principal, label: await findLabel(configuration, tokens) ?? principal.subject }
+    return { principal, label: label ?? principal.subject }
   }
 
   return {
     /** Changes nothing by itself: whoever is led here signs in as themselves, or not at all. */
-    async start (request, reply) {
-      const { returnTo, prompt } = request.query as Readonly<Record<string, unknown>>
+    start: inWordsOfTheLogin(async (request, reply) => {
+      const { returnTo, switch: switchAccount } = request.query as Readonly<Record<string, unknown>>
+      const metadata = await configuration(registration)
       const state = randomToken()
-      const redirectUri = urls.login('callback')
-      const { scopes, issuer, clientId } = registration
-      const { url, codeVerifier, nonce } = await createAuthorizationRequest(await configuration(registration), registration,
-        { redirectUri, scopes, state, ...prompt === 'login' && { prompt } })
-      await attempts.write(request, reply, { state, issuer, clientId, codeVerifier, nonce: nonce!, returnTo: urls.returnTo(returnTo) })
+      const { url, codeVerifier, nonce } = await createAuthorizationRequest(metadata, registration,
+        { redirectUri, scopes, state, ...switchAccount === 'true' && { prompt: switchAccountPrompt(metadata) } })
+      await pending.write(request, reply, { state, issuer, clientId, codeVerifier, nonce: nonce!, returnTo: urls.returnTo(returnTo) })
       return reply.redirect(url.href, 303)
-    },
+    }),
 
-    async finish (request, reply) {
+    callback: inWordsOfTheLogin(async (request, reply) => {
       const state = readState(request.query)
-      const attempt = await attempts.read(request, state)
-      const { issuer, clientId } = registration
-      if (attempt?.issuer !== issuer || attempt.clientId !== clientId) throw new SignInInvalidError()
-      const { returnTo, codeVerifier, nonce } = attempt
+      const own = await pending.read(request, state)
+      if (own?.issuer !== issuer || own.clientId !== clientId) throw new SignInInvalidError('it was begun in another browser, with another registration, or more than ten minutes ago')
+      const { returnTo, codeVerifier, nonce } = own
       remember(request, { returnTo })
       const metadata = await configuration(registration)
       const answer = readAuthorizationResponse(metadata, registration, request.query)
-      if (!await attempts.claim(reply, state)) throw new ConsumedError()
-      if (answer.kind !== 'code') throw new SignInFailedError(answer.kind === 'denied' ? 'access_denied' : answer.reason)
-      const response = new URL(urls.login('callback') + new URL(request.url, urls.origin).search)
-      try {
-        await session.begin(request, reply, await redeem(metadata, { response, state, codeVerifier, nonce }))
-      } catch (error) {
-        throw error instanceof ExchangeFailedError ? new SignInFailedError(error.message) : error
-      }
+      if (!await pending.claim(reply, state)) throw new SignInInvalidError('it is finished already')
+      if (answer.kind === 'denied') throw new SignInDeclinedError()
+      if (answer.kind === 'error') throw new SignInFailedError(answer.reason)
+      await session.begin(request, reply, await redeem(metadata, { response: urls.withQuery(redirectUri, request), state, codeVerifier, nonce }))
       return reply.redirect(returnTo, 303)
-    },
+    }),
 
     async signOut (request, reply) {
       const { principal } = requireVisitor(request)
@@ -67,9 +61,23 @@ Record<'start' | 'finish' | 'signOut' | 'signedOut', Handler> {
       return reply.redirect(urls.login('signed-out'), 303)
     },
 
-    async signedOut (request, reply): Promise<FastifyReply> {
+    async signedOut (request, reply) {
       if (recall(request).visitor !== null) return reply.redirect(urls.connections, 303)
-      return reply.send(signedOutPage({ server: name, host: new URL(registration.issuer).host, connections: urls.connections }))
+      return reply.send(signedOutPage({ server: name, host: new URL(issuer).host, connections: urls.connections }))
+    }
+  }
+}
+
+/** What goes wrong at an authorization server is told in the words of a provider, where the user connects something. */
+function inWordsOfTheLogin (handler: Handler): Handler {
+  return async (request, reply) => {
+    try {
+      return await handler(request, reply)
+    } catch (error) {
+      const { code = '', message } = error as Error & { code?: string }
+      if (['STATE_INVALID', 'ISS_MISMATCH', 'RESPONSE_INVALID'].includes(shortCode(code))) throw new SignInInvalidError(message)
+      if (['EXCHANGE_FAILED', 'PROVIDER_UNAVAILABLE', 'PROVIDER_MISCONFIGURED'].includes(shortCode(code))) throw new SignInFailedError(message)
+      throw error
     }
   }
 }

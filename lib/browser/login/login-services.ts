@@ -1,5 +1,5 @@
 import type { McpConnectOptions, Registration } from '../../types.js'
-import type { Attempts } from './attempts.js'
+import type { PendingSignIns } from './pending-sign-ins.js'
 import type { SessionCookie } from './session-cookie.js'
 
 /** What our own login works with. */
@@ -7,6 +7,6 @@ export interface LoginServices {
   /** This server's registration as a web client. */
   readonly registration: Registration
   readonly principal: Required<McpConnectOptions>['principal']
-  readonly attempts: Attempts
+  readonly pending: PendingSignIns
   readonly session: SessionCookie
 }

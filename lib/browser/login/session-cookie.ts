@@ -17,13 +17,8 @@ export interface SessionCookie {
 }
 
 export function createSessionCookie (ring: KeyRing, cookies: Cookies, sessions: BrowserSessions, absoluteTtlMs: number): SessionCookie {
-  const seals = createSeals(ring, 'session', absoluteTtlMs, z.object({ id: z.string() }))
+  const seals = createSeals(ring, `${cookies.beginning} session`, absoluteTtlMs, z.object({ id: z.string() }))
   const idOf = async (request: FastifyRequest): Promise<string | undefined> => (await seals.open(cookies.read(request, NAME)))?.id
-
-  async function endOld (request: FastifyRequest): Promise<void> {
-    const id = await idOf(request)
-    if (id !== undefined) await sessions.end(id)
-  }
 
   return {
     async find (request) {
@@ -32,13 +27,15 @@ export function createSessionCookie (ring: KeyRing, cookies: Cookies, sessions: 
     },
 
     async begin (request, reply, user) {
-      await endOld(request)
+      const [old, id] = [await idOf(request), await sessions.begin(user)]
       // Until the browser closes: how long it lives is for the server to say.
-      cookies.write(reply, NAME, await seals.seal({ id: await sessions.begin(user) }))
+      cookies.write(reply, NAME, await seals.seal({ id }))
+      if (old !== undefined) await sessions.end(old)
     },
 
     async end (request, reply) {
-      await endOld(request)
+      const id = await idOf(request)
+      if (id !== undefined) await sessions.end(id)
       cookies.write(reply, NAME, '', 0)
     }
   }

@@ -1,15 +1,20 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { checkState, checkVault } from './adapters.js'
+import { hashFields } from './encoding.js'
 import { OptionsError } from './errors.js'
 import type { Settings } from './options.js'
+import { randomToken } from './random.js'
+import type { StateStore, TokenVault } from './storage.js'
+import { isForgetful } from './stores/forgetful.js'
 
 /*
- * What the plugin needs of the application around it, told at start-up.
+ * What the plugin needs of the application and the stores around it, told at start-up.
  */
 
 /** Ids in our paths are 43 characters, keys of providers up to 64. */
 const LONGEST_PARAMETER = 64
 
-type Instance = Pick<Settings, 'decoratorName' | 'cookieName'> & { readonly path: string }
+type Instance = Pick<Settings, 'cookieName'> & { readonly path: string }
 
 /** The instances of the plugin in one application, whichever scopes they are in. */
 const instances = new WeakMap<object, Instance[]>()
@@ -26,7 +31,7 @@ export function assertHost (app: FastifyInstance, { decoratorName, cookieName }:
   const others = instances.get(app.server) ?? []
   const clash = others.find(other => other.cookieName === cookieName || other.path === path)
   if (clash !== undefined) throw new OptionsError('another instance of the plugin in this application has the same cookieName or prefix; choose others')
-  instances.set(app.server, [...others, { decoratorName, cookieName, path }])
+  instances.set(app.server, [...others, { cookieName, path }])
   const { maxParamLength, routerOptions } = app.initialConfig as { maxParamLength?: number, routerOptions?: { maxParamLength?: number } }
   if (Math.min(maxParamLength ?? Infinity, routerOptions?.maxParamLength ?? Infinity) < LONGEST_PARAMETER) {
     throw new OptionsError(`Fastify's maxParamLength is too small for the links; set it to ${LONGEST_PARAMETER} or more (its default is 100)`)
@@ -50,4 +55,28 @@ function optionsOf (app: FastifyInstance): Readonly<Record<string, unknown>> | u
     if (symbol !== undefined) return (object as Record<symbol, Readonly<Record<string, unknown>>>)[symbol]
   }
   return undefined
+}
+
+/** Twice this is less than Fastify gives a plugin, whose own error would tell nothing (`pluginTimeout`, ten seconds). */
+export const START_TIMEOUT_MS = 4500
+
+/**
+ * A vault or a store that cannot be used is better told at start-up: by one look into the vault, and a record for a second.
+ * @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_ADAPTER_INVALID
+ */
+export async function assertUsable (vault: TokenVault, state: StateStore): Promise<void> {
+  const place = hashFields('start-up')
+  const key = hashFields('start-up', randomToken())
+  await Promise.all([
+    checkVault(vault, START_TIMEOUT_MS).get(place, place),
+    checkState(state, START_TIMEOUT_MS).put(key, 'start-up', null, 1000),
+    checkState(state, START_TIMEOUT_MS).count(`count:${key}`, 1000)
+  ])
+}
+
+export function warnOfMemory (log: FastifyBaseLogger, parts: Readonly<Record<string, object>>): void {
+  const forgetful = Object.keys(parts).filter(name => isForgetful(parts[name]!))
+  if (process.env['NODE_ENV'] !== 'production' || forgetful.length === 0) return
+  log.warn(`mcp-connect: memoryStore() in production keeps ${forgetful.join(', ')} in this process alone: a restart forgets it all, and with ` +
+    'several processes whatever reaches another one than before fails. Use sqliteStore, redisStore or postgresStore')
 }

@@ -97,6 +97,7 @@ export interface McpConnect {
   reseal (options?: ResealOptions): Promise<ResealReport>
   /**
    * Ends every session of a principal that `oidcLogin` has begun, in whatever browser and process, as when an account is closed.
+   * Close it at the authorization server first: whoever has a session there is signed in again without a question.
    * @throws FST_MCP_CONNECT_OPTIONS when the option `browser` is a login of your own
    */
   revokeBrowserSessions (principal: Principal): Promise<void>

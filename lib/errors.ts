@@ -26,8 +26,8 @@ export const SdkMismatchError = createError(`${CODE}SDK_MISMATCH`,
   'install the SDK once ("npm ls @modelcontextprotocol/sdk" must show one copy) and pass its McpServer', 500)
 export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
-export const IdentityInvalidError = createError<[string]>(`${CODE}IDENTITY_INVALID`,
-  '%s an object with the non-empty strings issuer and subject (and tenant)', 500)
+export const IdentityInvalidError = createError<[string, string]>(`${CODE}IDENTITY_INVALID`,
+  '%s an object with the non-empty strings issuer and subject (and tenant); %s', 500)
 export const SignInUrlInvalidError = createError(`${CODE}SIGN_IN_URL_INVALID`,
   'browser.signInUrl and switchAccountUrl must return a path on this server or an absolute http(s) URL', 500)
 
@@ -40,7 +40,7 @@ export const SignInInvalidError = createError<[string]>(`${CODE}SIGN_IN_INVALID`
 export const SignInDeclinedError = createError(`${CODE}SIGN_IN_DECLINED`, 'The user did not sign in', 403)
 export const SignInFailedError = createError<[string]>(`${CODE}SIGN_IN_FAILED`, 'Nobody was signed in: %s', 502)
 export const SubjectMismatchError = createError<[string]>(`${CODE}SUBJECT_MISMATCH`,
-  'The user in the browser and the one who asked differ in: %s. If they are the same person, principal(claims) and browser.identify(request) must agree, character by character', 403)
+  'The user in the browser and the one who asked differ in: %s. If they are the same person, principal(claims) and the login in the browser must agree, character by character', 403)
 export const FlowCookieMissingError = createError(`${CODE}FLOW_COOKIE_MISSING`, 'This was started in another browser', 403)
 export const CookieInvalidError = createError(`${CODE}COOKIE_INVALID`, 'The browser sent one cookie twice', 400)
 export const CsrfFailedError = createError(`${CODE}CSRF_FAILED`, 'The form is not from a page of this server, or it has expired or changed', 403)
@@ -71,7 +71,7 @@ export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}
 
 /** Too many of something (RFC 6585 section 4). The first one beyond the limit says so: the others need not be told again. */
 export class RateLimitedError extends createError(`${CODE}RATE_LIMITED`, 'Too many requests', 429) {
-  constructor (readonly first: boolean, readonly retryAfterMs: number) {
+  constructor (readonly limit: string, readonly first: boolean, readonly retryAfterMs: number) {
     super()
   }
 }

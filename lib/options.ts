@@ -5,7 +5,7 @@ import { isOidcLogin, oidcLogin } from './oidc-login.js'
 import { defineProvider } from './providers/define-provider.js'
 import { displayText, durationSchema, objectErrors } from './schemas.js'
 import type { Store, TokenVault } from './storage.js'
-import type { BrowserIdentity, Claims, Limits, McpConnectOptions, OidcLogin, Provider, ProviderDefinition } from './types.js'
+import type { BrowserIdentity, Claims, LimitOption, Limits, McpConnectOptions, OidcLogin, Provider, ProviderDefinition } from './types.js'
 import { parseSecret } from './vault/secret.js'
 
 /** The options, checked and complete. */
@@ -72,7 +72,8 @@ const browser = z.custom<BrowserIdentity | OidcLogin>(value => isBrowserIdentity
     return oidcLogin(options)
   })
 
-const limit = z.union([z.literal(false), z.strictObject({ max: z.int().min(1), windowMs: z.int().min(1000).max(DAY_MS) })], LIMIT)
+const countSchema = z.strictObject({ max: z.int().min(1), windowMs: z.int().min(1000).max(DAY_MS) })
+const limit = z.custom<LimitOption>(value => value === false || countSchema.safeParse(value).success, LIMIT)
 const limitsShape = {
   address: limit.default({ max: 300, windowMs: MINUTE_MS }),
   principal: limit.default({ max: 120, windowMs: MINUTE_MS }),
@@ -93,7 +94,7 @@ const shape = {
   authorize: functionSchema<Settings['authorize']>('must be a function (principal, provider) => boolean').default(() => () => true),
   whenCapabilityUnknown: z.enum(['fallback', 'elicit'], 'must be "fallback" or "elicit"').default('fallback'),
   elicitationTtlMs: durationSchema(MINUTE_MS, DAY_MS).default(15 * MINUTE_MS),
-  declineCoolDownMs: durationSchema(0, DAY_MS).default(5 * MINUTE_MS),
+  declineCoolDownMs: durationSchema(0, DAY_MS).refine(ms => ms === 0 || ms >= 1000, 'must be milliseconds, from 1000; or 0 for none').default(5 * MINUTE_MS),
   limits: z.strictObject(limitsShape, { error: objectErrors(Object.keys(limitsShape)) }).prefault({}),
   cookieName: z.string(COOKIE_NAME).regex(/^[a-z0-9_-]{1,40}$/i, COOKIE_NAME).default('mcp-connect'),
   decoratorName: z.string(DECORATOR_NAME).regex(/^[a-z_$][\w$]*$/i, DECORATOR_NAME).default('mcpConnect')

@@ -40,6 +40,9 @@ declare module 'fastify' {
   }
 }
 
+/** A limit is not worth waiting for. */
+const COUNT_TIMEOUT_MS = 1000
+
 async function plugin (app: FastifyInstance, options: McpConnectOptions): Promise<void> {
   const settings = resolveOptions(options)
   const { baseUrl, prefix, name, store, keys, browser, providers, principal, authorize, limits } = settings
@@ -66,7 +69,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const audit = createAudit(log)
   const onAbandoned = ({ principal, provider }: Elicitation, holder: string): void =>
     audit({ event: 'exchange.orphan_possible', attempt: holder, provider, connection: hashConnection(principal, provider) })
-  const limiter = (kind: keyof Limits): Limiter => createLimiter(`limit-${kind}`, limits[kind], state, error =>
+  const limiter = (kind: keyof Limits): Limiter => createLimiter(kind, limits[kind], checkState(store.state, COUNT_TIMEOUT_MS), error =>
     log.warn({ err: error }, 'mcp-connect: the store failed to count, and what it should have counted was let through'))
   const elicitations = createElicitations({ ...records, declines, limiter: limiter('elicitations'), onAbandoned }, settings.elicitationTtlMs)
   const sessions = isOidcLogin(browser) ? createBrowserSessions(records, { idleMs: browser.idleTtlMs, absoluteMs: browser.absoluteTtlMs }) : null
@@ -102,6 +105,9 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       configuration: createConfigurations()
     })
   }, { prefix })
+
+  const redirectUris = [...isOidcLogin(browser) ? [urls.login('callback')] : [], ...[...providers.keys()].map(urls.redirectUri)]
+  log.info({ redirectUris }, 'mcp-connect: these redirect URIs must be registered, each at its authorization server')
 
   const copies = await loadSdkCopies()
   const decide = createDecide({

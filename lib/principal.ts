@@ -16,6 +16,20 @@ export function parsePrincipal (value: unknown): Principal | null {
   return tenant === undefined ? { issuer, subject } : { issuer, subject, tenant }
 }
 
+/**
+ * What is wrong with a principal that the host application made, without repeating it. A promise is none, and must not end the
+ * process if it rejects.
+ */
+export function describeNoPrincipal (value: unknown): string {
+  const { issuer, subject, tenant, then } = Object(value) as Readonly<Record<string, unknown>>
+  if (typeof then === 'function') {
+    Promise.resolve(value).catch(() => {})
+    return 'what it gave is a promise'
+  }
+  const wrong = Object.entries({ issuer, subject, tenant }).filter(([name, member]) => !part.safeParse(member).success && (name !== 'tenant' || member !== undefined))
+  return wrong.map(([name, member]) => `its ${name} is ${member === undefined ? 'missing' : typeof member === 'string' ? 'empty or too long' : `no string (${typeof member})`}`).join(', ')
+}
+
 /** The members in which two principals differ, code unit by code unit. */
 export function differingMembers (a: Principal, b: Principal): ReadonlyArray<keyof Principal> {
   return (['issuer', 'subject', 'tenant'] as const).filter(member => a[member] !== b[member])

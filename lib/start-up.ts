@@ -14,7 +14,7 @@ import { isForgetful } from './stores/forgetful.js'
 /** Ids in our paths are 43 characters, keys of providers up to 64. */
 const LONGEST_PARAMETER = 64
 
-type Instance = Pick<Settings, 'cookieName'> & { readonly path: string }
+type Instance = Pick<Settings, 'cookieName' | 'store' | 'vault'> & { readonly path: string }
 
 /** The instances of the plugin in one application, whichever scopes they are in. */
 const instances = new WeakMap<object, Instance[]>()
@@ -24,14 +24,16 @@ const instances = new WeakMap<object, Instance[]>()
  * @param path of the plugin's routes in the application
  * @throws FST_MCP_CONNECT_OPTIONS
  */
-export function assertHost (app: FastifyInstance, { decoratorName, cookieName }: Settings, path: string): void {
+export function assertHost (app: FastifyInstance, { decoratorName, cookieName, store, vault }: Settings, path: string): void {
   if (app.hasDecorator(decoratorName)) {
-    throw new OptionsError(`app.${decoratorName} exists here already; for a second instance of the plugin choose another decoratorName (and cookieName, and prefix)`)
+    throw new OptionsError(`app.${decoratorName} exists here already; for a second instance of the plugin choose another decoratorName (and cookieName, prefix and store)`)
   }
   const others = instances.get(app.server) ?? []
-  const clash = others.find(other => other.cookieName === cookieName || other.path === path)
-  if (clash !== undefined) throw new OptionsError('another instance of the plugin in this application has the same cookieName or prefix; choose others')
-  instances.set(app.server, [...others, { cookieName, path }])
+  for (const other of others) {
+    if (other.cookieName === cookieName || other.path === path) throw new OptionsError('another instance of the plugin in this application has the same cookieName or prefix; choose others')
+    if (other.store.state === store.state || other.vault === vault) throw new OptionsError('another instance of the plugin in this application has the same store or vault; give each its own')
+  }
+  instances.set(app.server, [...others, { cookieName, path, store, vault }])
   const { maxParamLength, routerOptions } = app.initialConfig as { maxParamLength?: number, routerOptions?: { maxParamLength?: number } }
   if (Math.min(maxParamLength ?? Infinity, routerOptions?.maxParamLength ?? Infinity) < LONGEST_PARAMETER) {
     throw new OptionsError(`Fastify's maxParamLength is too small for the links; set it to ${LONGEST_PARAMETER} or more (its default is 100)`)

@@ -163,7 +163,7 @@ export interface Limits {
   readonly address?: LimitOption
   /** Requests for pages, by whoever is signed in. @default { max: 120, windowMs: 60000 } */
   readonly principal?: LimitOption
-  /** New elicitations, by principal and client; the connections page counts as a client. @default { max: 30, windowMs: 3600000 } */
+  /** New elicitations that a client has caused, by principal and client. @default { max: 30, windowMs: 3600000 } */
   readonly elicitations?: LimitOption
 }
 

@@ -70,6 +70,8 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['VLT-12 a key of zeros', { keys: [Buffer.alloc(32).toString('base64')] }, 'keys\\[0\\]', /does not look random/],
   ['VLT-12 a key of zeros in hexadecimal', { keys: ['0'.repeat(64)] }, 'keys\\[0\\]', /does not look random/],
   ['VLT-12 a key of few different bytes', { keys: [Buffer.from('abababABABABabababABABABabababABABAB').toString('base64')] }, 'keys\\[0\\]', /does not look random/],
+  ['VLT-12 a phrase in base64', { keys: [Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')] }, 'keys\\[0\\]', /does not look random/],
+  ['VLT-12 numbers in a row', { keys: [Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')] }, 'keys\\[0\\]', /does not look random/],
   ['VLT-12 a known example', { keys: ['complex_password_at_least_32_characters_long'] }, 'keys\\[0\\]', /example from documentation/],
   ['VLT-12 a phrase', { keys: ['thisisareallylongphrasewithoutanyrandomnessatall'] }, 'keys\\[0\\]', /does not look random/],
   ['VLT-12 a weak older key', { keys: [randomBytes(32).toString('base64'), 'secret'] }, 'keys\\[1\\]', /is 4;/],

@@ -46,6 +46,11 @@ export async function createCookies (app: FastifyInstance, secure: boolean, begi
 function readPairs ({ headers }: FastifyRequest): Array<readonly [name: string, value: string]> {
   return (headers.cookie ?? '').split(';').map(pair => {
     const [name = '', ...value] = pair.split('=')
-    return [name.trim(), value.join('=').trim()]
+    return [strip(name), strip(value.join('='))]
   })
+}
+
+/** Blanks as HTTP has them. trim() takes more, so that a name which no browser guards as `__Host-` would become one that it does. */
+function strip (text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '')
 }

@@ -51,7 +51,7 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
       if (status >= 500) request.log.error({ err: error }, 'mcp-connect: failed')
       else request.log.warn({ ...about, status, reason: error.message }, 'mcp-connect: refused by this application')
     } else if (status >= 500) request.log.error({ ...about, ...error.cause !== undefined && { err: error.cause } }, `mcp-connect: ${error.message}`)
-    else if (error instanceof RateLimitedError) request.log[error.first ? 'warn' : 'debug'](about, 'mcp-connect: a visitor has reached a rate limit')
+    else if (error instanceof RateLimitedError) request.log[error.first ? 'warn' : 'debug']({ ...about, retryAfterMs: error.retryAfterMs }, `mcp-connect: a visitor has reached limits.${error.limit}`)
     else if (WORTH_A_WARNING.includes(shortCode(code))) request.log.warn(about, `mcp-connect: ${error.message}`)
     else request.log.info(about, 'mcp-connect: refused')
   }

@@ -22,6 +22,8 @@ import { requireProvider, type BrowserServices, type Handler } from './services.
 
 const LESS_GRANTED = 'mcp-connect: less was granted than was asked for; if this provider separates scopes otherwise, set its scopeSeparator'
 
+const ACCESS_DENIED = 'mcp-connect: the provider answered access_denied: the user refused it there, or the provider did; if no user has, look at scopes and registration'
+
 /** An authorization response that came back to its own user and browser. */
 interface Attempt {
   readonly provider: Provider
@@ -133,6 +135,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       throw new ScopeRefusedError(describeProvider(provider))
     }
     if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
+    if (response.kind === 'denied') attempt.log.info({ provider: flow.provider }, ACCESS_DENIED)
     if (response.kind === 'denied') return await endUnconnected(services, elicitation, hash, 'declined', holder)
     await connect(attempt)
   }

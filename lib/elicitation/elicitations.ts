@@ -1,10 +1,10 @@
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
-import { RateLimitedError, StoreContentionError } from '../errors.js'
+import { StoreContentionError } from '../errors.js'
 import { hashConnection, hashPrincipal } from '../principal.js'
 import { randomToken } from '../random.js'
 import { createGenerations } from '../state/generations.js'
-import type { Allowance, Limiter } from '../state/limiter.js'
+import type { Limiter } from '../state/limiter.js'
 import { createRecords, type RecordServices } from '../state/records.js'
 import type { Principal } from '../types.js'
 import { coalesce } from './coalesce.js'
@@ -52,8 +52,12 @@ export interface Elicitations {
    * @throws FST_MCP_CONNECT_RATE_LIMITED when this client has had too many new ones
    */
   request (client: NonNullable<Elicitation['client']>, wanted: Wanted): Promise<Link | null>
-  /** The live elicitation that waits on the connections page. @throws FST_MCP_CONNECT_RATE_LIMITED */
-  offer (wanted: Wanted): Promise<Link>
+  /**
+   * The live elicitation that waits on the connections page.
+   * @param client on whose account a new one is; the user's own wish is on nobody's
+   * @throws FST_MCP_CONNECT_RATE_LIMITED like `request`
+   */
+  offer (wanted: Wanted, client?: NonNullable<Elicitation['client']>): Promise<Link>
   /**
    * Something has ended that sessions wait for: of the links that clients were handed so far, none is handed out again,
    * so that none is of which somebody was told to wait no longer. They can still be used.
@@ -87,11 +91,7 @@ export function elicitationHash (id: string): string {
 
 /** Names who asks, for what: a principal's connection to a provider, for one client or on the connections page. */
 export function askerHash ({ principal, provider, client }: Pick<Elicitation, 'principal' | 'provider' | 'client'>): string {
-  return hashFields(hashConnection(principal, provider), ...clientFields(client))
-}
-
-function clientFields (client: Elicitation['client']): readonly string[] {
-  return client === null ? ['page'] : ['client', client.id]
+  return hashFields(hashConnection(principal, provider), ...client === null ? ['page'] : ['client', client.id])
 }
 
 export function isPending ({ status, expiresAt }: Elicitation): boolean {
@@ -123,7 +123,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
   const isRetired = (record: Elicitation, generation: number): boolean => record.client !== null && record.generation < generation
 
   /** @param count counts a new record, once however often this is repeated */
-  async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>, count: () => Promise<Allowance>): Promise<Link | null | typeof LOST> {
+  async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>, count: () => Promise<void>): Promise<Link | null | typeof LOST> {
     const { principal, provider } = wanted
     // Before the decline: a decline in between retires what is of this generation.
     const generation = await generations.current(hashConnection(principal, provider))
@@ -139,8 +139,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
         return await records.put(elicitationHash(id), { ...record, ...wider }, revision) === null ? LOST : link
       }
     }
-    const allowance = await count()
-    if (!allowance.allowed) throw new RateLimitedError(allowance.first, allowance.retryAfterMs)
+    await count()
     const link = { id: randomToken(), generation, expiresAt: Date.now() + ttlMs }
     const hash = elicitationHash(link.id)
     const revision = await records.put(hash, { ...wanted, client, generation, expiresAt: link.expiresAt, status: 'pending' }, null, rowTtlMs)
@@ -150,19 +149,25 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
     return LOST
   }
 
-  const inTurn = coalesce<Wanted & Pick<Elicitation, 'client'>, Link | null>(
-    (a, b) => ({ ...a, ...merge(a, b) }),
-    (asker, wanted) => {
-      let counted: Promise<Allowance> | undefined
-      const count = async (): Promise<Allowance> => {
-        counted ??= limiter.count(hashFields(hashPrincipal(wanted.principal), ...clientFields(wanted.client)))
-        return await counted
-      }
+  /** @param account the client that a new record counts for, if any */
+  function counter ({ principal }: Wanted, account: Elicitation['client']): () => Promise<void> {
+    let counted: Promise<void> | undefined
+    return async () => {
+      counted ??= account === null ? Promise.resolve() : limiter.count(hashFields(hashPrincipal(principal), account.id))
+      await counted
+    }
+  }
+
+  const inTurn = coalesce<Wanted & Pick<Elicitation, 'client'> & { readonly account: Elicitation['client'] }, Link | null>(
+    // The user's own wish takes what others want along.
+    (a, b) => ({ ...a, ...merge(a, b), account: a.account === null ? null : b.account }),
+    (asker, { account, ...wanted }) => {
+      const count = counter(wanted, account)
       return untilWon(() => findOrCreate(asker, wanted, count))
     })
 
-  async function ask (client: Elicitation['client'], wanted: Wanted): Promise<Link | null> {
-    return await inTurn(askerHash({ ...wanted, client }), { ...wanted, client })
+  async function ask (client: Elicitation['client'], wanted: Wanted, account: Elicitation['client']): Promise<Link | null> {
+    return await inTurn(askerHash({ ...wanted, client }), { ...wanted, client, account })
   }
 
   /** Changes a pending record that nobody else holds, by compare-and-set. */
@@ -178,8 +183,8 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
   }
 
   return {
-    request: ask,
-    offer: async wanted => (await ask(null, wanted))!,
+    request: (client, wanted) => ask(client, wanted, client),
+    offer: async (wanted, client) => (await ask(null, wanted, client ?? null))!,
 
     retire: (principal, provider) => generations.begin(hashConnection(principal, provider)),
 

@@ -5,7 +5,7 @@ import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { askerHash, elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, RateLimitedError, StoreContentionError } from '../errors.js'
-import { hashConnection, parsePrincipal } from '../principal.js'
+import { describeNoPrincipal, hashConnection, parsePrincipal } from '../principal.js'
 import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
 import type { Requirement } from './requirements.js'
 import * as texts from './texts.js'
@@ -53,11 +53,14 @@ export function createDecide (services: GuardServices): Decide {
   const { connections, elicitations, completion, connectionsUrl, log } = services
 
   function identify ({ claims }: GuardedCall): Principal {
-    const principal = claims === undefined ? null : parsePrincipal(services.principal(claims))
+    if (claims === undefined) {
+      log.error('mcp-connect: a guarded handler was called without verified claims; have your bearer verification set authInfo.extra to the claims of the access token')
+      throw new NotRunError(texts.NO_PRINCIPAL)
+    }
+    const made = services.principal(claims)
+    const principal = parsePrincipal(made)
     if (principal !== null) return principal
-    log.error(claims === undefined
-      ? 'mcp-connect: a guarded handler was called without verified claims; have your bearer verification set authInfo.extra to the claims of the access token'
-      : 'mcp-connect: principal(claims) gave no issuer and subject; have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option')
+    log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${describeNoPrincipal(made)}. Have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
     throw new NotRunError(texts.NO_PRINCIPAL)
   }
 
@@ -83,7 +86,7 @@ export function createDecide (services: GuardServices): Decide {
     const refused = handed.filter(({ link }) => link === null)
     if (refused.length > 0) {
       const declined = refused.map(({ needed }) => needed)
-      return await fallBack(principal, declined, texts.declined(declined, connectionsUrl))
+      return await fallBack(principal, call, declined, texts.declined(declined, connectionsUrl))
     }
     const giveUps = handed.map(({ needed, link }) => watch(principal, call, needed, link!))
     let open = false
@@ -112,22 +115,22 @@ export function createDecide (services: GuardServices): Decide {
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
-  async function fallBack (principal: Principal, needed: readonly Needed[], text: string): Promise<never> {
-    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one)))).catch(noteLimited)
+  async function fallBack (principal: Principal, call: GuardedCall, needed: readonly Needed[], text: string): Promise<never> {
+    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), call.client))).catch(noteLimited)
     throw new NotRunError(text)
   }
 
   /** The page is there all the same. */
   function noteLimited (error: unknown): void {
     if (!(error instanceof RateLimitedError)) throw error
-    if (error.first) log.warn('mcp-connect: a client of one user has reached the limit of new elicitations')
+    if (error.first) log.warn({ retryAfterMs: error.retryAfterMs }, `mcp-connect: a client of one user has reached limits.${error.limit}`)
   }
 
   async function decide (requirements: readonly Requirement[], call: GuardedCall, attempts = 3): Promise<Decision> {
     const principal = identify(call)
     const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
     const unreadable = needed.filter(one => one.unreadable)
-    if (unreadable.length > 0) return await fallBack(principal, unreadable, texts.unreadable(unreadable, connectionsUrl))
+    if (unreadable.length > 0) return await fallBack(principal, call, unreadable, texts.unreadable(unreadable, connectionsUrl))
     const usable = needed.filter(({ entry }) => entry !== null && !isExpired(entry.grant))
     const withheld = usable.filter(({ entry, scopes }) => isWithheld(entry!.grant, scopes))
     const missing = needed.filter(one => !withheld.includes(one) && (!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0))
@@ -138,12 +141,12 @@ export function createDecide (services: GuardServices): Decide {
     const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)
     if (withheld.length > 0) {
       const lacking = withheld.map(one => ({ ...one, scopes: missingScopes(one.entry!.grant, one.scopes) }))
-      return await fallBack(principal, [...missing, ...withheld], `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
+      return await fallBack(principal, call, [...missing, ...withheld], `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
     }
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
-    if (!canElicit) return await fallBack(principal, missing, message)
+    if (!canElicit) return await fallBack(principal, call, missing, message)
     const elicited = await elicit(principal, call, missing).catch(noteLimited)
-    if (elicited === undefined) return await fallBack(principal, missing, message)
+    if (elicited === undefined) return await fallBack(principal, call, missing, message)
     if (elicited !== null) return { kind: 'elicit', elicitations: elicited, message }
     if (attempts === 1) throw new StoreContentionError()      // a store that loses its records would keep us here for ever
     return await decide(requirements, call, attempts - 1)

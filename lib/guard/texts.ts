@@ -21,7 +21,7 @@ export function notConnected (missing: readonly Requirement[], connectionsUrl: s
 }
 
 export function declined (refused: readonly Requirement[], connectionsUrl: string): string {
-  return `The user declined to connect ${names(refused)}. Do not ask again now. A user with second thoughts can connect at ${connectionsUrl} and call this again.`
+  return `Connecting ${names(refused)} was declined. Do not ask again now. A user with second thoughts can connect at ${connectionsUrl} and call this again.`
 }
 
 /** @param withheld with the scopes that are lacking */

@@ -4,6 +4,7 @@ import { ExchangeFailedError } from '../errors.js'
 import { allowLoopbackHttp } from '../loopback.js'
 import { plainText } from '../plain-text.js'
 import type { Claims, Registration } from '../types.js'
+import { withTimeout } from '../with-timeout.js'
 import type { Configuration } from './configuration.js'
 import { describeProvider } from './failure.js'
 import { createOutboundFetch } from './outbound.js'
@@ -13,12 +14,15 @@ const MAX_LABEL_LENGTH = 100
 /** Clocks of servers differ, by less than this. */
 const CLOCK_TOLERANCE_S = 30
 
+/** Nobody waits longer for a mere name. */
+const USER_INFO_TIMEOUT_MS = 3000
+
 /** What people are called in OpenID Connect Core 1.0 section 5.1, the most telling first. */
 const LABELS = ['email', 'preferred_username', 'name'] as const
 
 /** How an account is named to people, if its claims say so. */
 export function readLabel (claims: Claims): string | undefined {
-  return LABELS.map(name => claims[name]).filter(value => typeof value === 'string')
+  return LABELS.filter(name => name !== 'email' || claims['email_verified'] !== false).map(name => claims[name]).filter(value => typeof value === 'string')
     .map(value => plainText(value, MAX_LABEL_LENGTH)).find(label => label !== '')
 }
 
@@ -33,12 +37,12 @@ Promise<{ readonly claims: Claims, readonly label: string | undefined }> {
   const label = readLabel(idToken)
   if (registration.resource !== undefined) {
     const claims = await readAccessToken(configuration, registration, registration.resource, tokens.access_token)
-    return { claims, label: label ?? readLabel(claims) }
+    return { claims, label: readLabel(claims) ?? label }
   }
   const canAsk = label === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
   return {
     claims: idToken,
-    label: canAsk ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub).then(readLabel, () => undefined) : label
+    label: canAsk ? await withTimeout(client.fetchUserInfo(configuration, tokens.access_token, idToken.sub), USER_INFO_TIMEOUT_MS).then(readLabel, () => undefined) : label
   }
 }
 
@@ -56,7 +60,7 @@ async function readAccessToken (configuration: Configuration, registration: Regi
   const refuse = (reason: string): Error => new ExchangeFailedError(describeProvider(registration), `the access token for ${resource} cannot be used: ${reason}`)
   if (jwksUri === undefined) throw refuse('the metadata has no jwks_uri')
   try {
-    const { payload } = await jwtVerify(accessToken, keysOf(configuration, jwksUri, registration), { issuer, audience: resource, clockTolerance: CLOCK_TOLERANCE_S })
+    const { payload } = await jwtVerify(accessToken, keysOf(configuration, jwksUri, registration), { issuer, audience: resource, clockTolerance: CLOCK_TOLERANCE_S, requiredClaims: ['exp'] })
     return payload
   } catch (error) {
     if (error instanceof errors.JWTClaimValidationFailed) throw refuse(`its ${error.claim} is not what it must be`)

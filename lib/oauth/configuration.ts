@@ -7,6 +7,7 @@ import { createOutboundFetch } from './outbound.js'
 
 const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, the definition of a provider can give endpoints instead'
 const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; the definition of a provider can give endpoints instead'
+const OTHER_ISSUER = 'they name another issuer; set issuer to exactly what stands in them'
 const NO_ENDPOINTS = 'authorization_endpoint or token_endpoint is missing, or is not https'
 
 /** openid-client's view of one provider: the authorization server's metadata and our registration there. */
@@ -15,6 +16,8 @@ export type Configuration = client.Configuration
 /** Where metadata may stand, in this order; the second is asked only where the first does not exist. */
 const ALGORITHMS = ['oidc', 'oauth2'] as const
 const MAX_AGE_MS = 60 * 60_000
+/** Until metadata that could not be had are asked for again. */
+const PAUSE_MS = 3000
 
 /**
  * Gives the configuration of a provider; pinned endpoints are taken as they are, others are discovered
@@ -29,7 +32,7 @@ export function createConfigurations (): (registration: Registration) => Promise
     if (cached !== undefined && cached.expiresAt > Date.now()) return cached.configuration
     const configuration = configure(registration)
     cache.set(registration, { configuration, expiresAt: Date.now() + MAX_AGE_MS })
-    configuration.catch(() => cache.delete(registration))
+    configuration.catch(() => cache.set(registration, { configuration, expiresAt: Date.now() + PAUSE_MS }))
     return configuration
   }
 }
@@ -85,6 +88,7 @@ async function discover (registration: Registration): Promise<Configuration> {
       if (status === 404) continue
       if (error instanceof ProviderMisconfiguredError) throw error
       const reason = status >= 500 ? `status ${status}` : failureReason(error)
+      if (reason === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') throw new ProviderMisconfiguredError(describeProvider(registration), OTHER_ISSUER)
       // The library's own codes say that an answer came and was not what it must be.
       throw reason.startsWith('OAUTH_')
         ? new ProviderMisconfiguredError(describeProvider(registration), reason)

@@ -31,7 +31,8 @@ export function failureReason (error: unknown): string {
   // A challenge comes with status 401, which says that the client could not authenticate (RFC 6749 section 5.2).
   if (error instanceof client.WWWAuthenticateChallengeError) return 'invalid_client'
   if (error instanceof OutboundError) return error.reason
-  return 'network_error'
+  const { code } = Object((error as Error | undefined)?.cause) as { code?: unknown }
+  return typeof code === 'string' && /^[A-Z_]+$/.test(code) ? `network_error (${code})` : 'network_error'
 }
 
 /** Whether the server has answered with an error. */

@@ -21,6 +21,11 @@ export function wasRefused (error: unknown): boolean {
   return (error as { refused?: unknown } | null)?.refused === true
 }
 
+/** Whether it has failed because the server does not know the code: whoever sent it may have made it up. */
+export function wasBadCode (error: unknown): boolean {
+  return (error as { badCode?: unknown } | null)?.badCode === true
+}
+
 /**
  * Redeems the authorization code (RFC 6749 section 4.1.3), and validates the id_token (OpenID Connect Core 1.0 section 3.1.3.7).
  * @throws FST_MCP_CONNECT_EXCHANGE_FAILED whatever went wrong; the library's own errors hold codes and tokens, and stay here
@@ -34,7 +39,8 @@ export async function redeemCode (configuration: Configuration, registration: Re
       ...exchange.nonce !== undefined && { expectedNonce: exchange.nonce, idTokenExpected: true }
     }, registration.resource === undefined ? {} : { resource: registration.resource })
   } catch (error) {
-    throw Object.assign(new ExchangeFailedError(describeProvider(registration), failureReason(error)), { refused: isRefusal(error) })
+    const reason = failureReason(error)
+    throw Object.assign(new ExchangeFailedError(describeProvider(registration), reason), { refused: isRefusal(error), badCode: reason === 'invalid_grant' })
   }
   const readable = [tokens.access_token, tokens.refresh_token].every(token => token === undefined || isToken(token))
   if (!readable) throw new ExchangeFailedError(describeProvider(registration), 'a token holds characters that no token may hold')

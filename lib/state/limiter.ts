@@ -1,33 +1,43 @@
+import { RateLimitedError } from '../errors.js'
 import type { StateStore } from '../storage.js'
-import type { LimitOption } from '../types.js'
-
-/** Whether an event is within the limit; if not, `first` is the first one beyond it. */
-export type Allowance =
-  | { readonly allowed: true }
-  | { readonly allowed: false, readonly first: boolean, readonly retryAfterMs: number }
+import type { LimitOption, Limits } from '../types.js'
 
 /** Counts events of one kind in fixed windows, over all processes that share the store. Keys are hashes. */
 export interface Limiter {
-  /** Never fails: when the store does, the event is allowed. */
-  count (key: string): Promise<Allowance>
+  /**
+   * When the store fails, the event is allowed.
+   * @throws FST_MCP_CONNECT_RATE_LIMITED
+   */
+  count (key: string): Promise<void>
 }
 
-const ALLOWED = { allowed: true } as const
+/** A store that fails is told once in this time. */
+const TELL_INTERVAL_MS = 60_000
 
-/**
- * @param onError is told why an event could not be counted
- */
-export function createLimiter (kind: string, limit: LimitOption, state: Pick<StateStore, 'count'>, onError: (error: unknown) => void): Limiter {
+/** @param onError is told, once in a while, why events could not be counted */
+export function createLimiter (kind: keyof Limits, limit: LimitOption, state: Pick<StateStore, 'count'>, onError: (error: unknown) => void): Limiter {
+  let toldAt = -Infinity
+
+  async function counted (key: string, windowMs: number): Promise<Awaited<ReturnType<StateStore['count']>> | null> {
+    try {
+      return await state.count(`limit-${kind}:${key}`, windowMs)
+    } catch (error) {
+      if (toldAt + TELL_INTERVAL_MS <= Date.now()) {
+        toldAt = Date.now()
+        onError(error)
+      }
+      return null
+    }
+  }
+
   return {
     async count (key) {
-      if (limit === false) return ALLOWED
-      try {
-        const { count, resetMs } = await state.count(`${kind}:${key}`, limit.windowMs)
-        return count <= limit.max ? ALLOWED : { allowed: false, first: count === limit.max + 1, retryAfterMs: resetMs }
-      } catch (error) {
-        onError(error)
-        return ALLOWED
-      }
+      if (limit === false) return
+      const { max, windowMs } = limit
+      const result = await counted(key, windowMs)
+      if (result === null || result.count <= max) return
+      // The store's clock may have been set back since the window began.
+      throw new RateLimitedError(kind, result.count === max + 1, Math.min(result.resetMs, windowMs))
     }
   }
 }

@@ -19,6 +19,8 @@ export function parseSecret (value: string): Buffer | string {
   if (bytes.length < 32) return `must be 32 bytes or more, and is ${bytes.length}; ${MEND}`
   // 32 random bytes fail each of these checks with a probability below 1e-9.
   const wordlike = hexadecimal ? !/\d/.test(value) || !/[a-f]/i.test(value) : !/[a-z]/.test(value) || !/[A-Z]/.test(value)
-  if (wordlike || new Set(bytes).size < 16) return `does not look random; ${MEND}`
+  const text = bytes.every(byte => byte >= 0x20 && byte < 0x7F)
+  const ladder = new Set(bytes.map((byte, i) => byte - (bytes[i - 1] ?? 0)).subarray(1)).size === 1
+  if (wordlike || text || ladder || new Set(bytes).size < 16) return `does not look random; ${MEND}`
   return bytes
 }

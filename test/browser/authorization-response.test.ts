@@ -35,7 +35,7 @@ t.test('OAR-06 the user refuses at the provider', async t => {
 
   for (let i = 0; i < 3; i++) {
     const result = await session.client.callTool({ name: 'issues' })
-    t.match(result, { isError: true, content: [{ text: /declined to connect Acme.*https:\/\/mcp.example.com\/connect and/ }] })
+    t.match(result, { isError: true, content: [{ text: /Connecting Acme was declined\..*https:\/\/mcp.example.com\/connect and/ }] })
   }
   t.equal((await browser.press('/connect', '/acme/connect')).statusCode, 303, 'the user can begin again on the connections page')
   advance(t, 5 * 60_000 + 1000)

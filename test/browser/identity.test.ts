@@ -104,6 +104,34 @@ t.test('an authorization server that does not announce PKCE, as Entra does not, 
   t.equal(stripped, 1)
 })
 
+t.test('what is wrong with a principal is said, on both sides, without repeating it; a promise ends no process', async t => {
+  const rejected: unknown[] = []
+  const note = (reason: unknown): void => { rejected.push(reason) }
+  process.on('unhandledRejection', note)
+  t.teardown(() => { process.off('unhandledRejection', note) })
+  for (const [made, what] of [
+    [{ issuer: 'canary', subject: 42 }, 'its subject is no string (number)'],
+    [{ issuer: '', subject: 'canary', tenant: null }, 'its issuer is empty or too long, its tenant is no string (object)'],
+    ['canary', 'its issuer is missing, its subject is missing'],
+    [undefined, 'its issuer is missing, its subject is missing']
+  ] as const) {
+    const server = await startWithLogin(t, { principal: () => made as never })
+    t.equal((await server.person('alice').signIn()).statusCode, 500)
+    const session = await server.openSession({ user: A })
+    t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /needs to know who is asking/ }] })
+    const lines = server.log.filter(line => line.includes(what))
+    t.equal(lines.length, 2, what)
+    t.notMatch(lines.join(''), 'canary')
+  }
+  const server = await startWithLogin(t, { principal: (async () => { throw new Error('canary') }) as never })
+  t.equal((await server.person('alice').signIn()).statusCode, 500)
+  const session = await server.openSession({ user: A })
+  await session.client.callTool({ name: 'issues' })
+  t.equal(server.log.filter(line => line.includes('what it gave is a promise')).length, 2)
+  await new Promise(setImmediate)
+  t.strictSame(rejected, [])
+})
+
 t.test('claims that make no principal sign nobody in, and the log says whose fault that is', async t => {
   const server = await startWithLogin(t, { principal: claims => ({ issuer: claims['iss'], subject: claims['oid'] }) })
   const { signIn } = server.person('alice')

@@ -36,7 +36,7 @@ t.test('RLM-01 RLM-10 whoever is signed in is limited as such, and gets in nobod
   }
   for (const other of [B, A2, A3]) t.equal((await server.browser(other).get('/connect')).statusCode, 200, 'the same address, somebody else')
   t.equal((await server.browser(null).get('/connect')).statusCode, 303, 'nor is the address used up')
-  t.equal(server.log.filter(line => line.includes('rate limit') && line.includes('"level":40')).length, 1, 'the operator is told once')
+  t.equal(server.log.filter(line => line.includes('limits.principal') && line.includes('"level":40')).length, 1, 'the operator is told once')
   await t.test('until the window ends', async t => {
     advance(t, MINUTE_MS + 1)
     t.equal((await a.get(url)).statusCode, 200)
@@ -177,21 +177,27 @@ t.test('RLM-07 an agent that calls a thousand times has one link, and one that s
   t.match(limited, { isError: true, content: [{ text: /Connect Acme to list your issues\. The user can do so in a browser at https:\/\/mcp\.example\.com\/connect and/ }] })
   for (let i = 0; i < 50; i++) await call()
   t.ok(rows.size <= 7, `${rows.size} rows: three of the client, three of the page, and no more`)
-  t.equal(server.log.filter(line => line.includes('limit of new elicitations')).length, 1)
+  t.equal(server.log.filter(line => line.includes('limits.elicitations')).length, 1)
 
   const other = await server.openSession({ user: A, clientId: 'client-2' })
   t.equal((await other.client.callTool({ name: 'issues' }).catch(error => error)).code, -32042, 'another client of the same user')
   await server.elicit(B)
 })
 
-t.test('RLM-01 the connections page is limited in making links, too', async t => {
+t.test('RLM-06 what a client uses up is not the user\'s: the page always has a link', async t => {
   const server = await startServer(t, { limits: { elicitations: { max: 1, windowMs: MINUTE_MS } } })
+  const { client } = await server.openSession({ user: A, capabilities: {} })
+  const call = async (): Promise<unknown> => await client.callTool({ name: 'issues' })
+  await call()
   const a = server.browser(A)
-  t.equal((await a.press('/connect', '/acme/connect')).statusCode, 303)
-  t.equal((await a.press('/connect', '/acme/connect')).statusCode, 303, 'the same link')
-  const refused = await a.press('/connect', '/other/connect')
-  t.equal(refused.statusCode, 429)
-  t.ok(Number(refused.headers['retry-after']) > 0)
+  for (let i = 0; i < 3; i++) {
+    const { location } = (await a.press('/connect', '/acme/connect')).headers
+    t.match(location, /^https:/)
+    await a.press(String(location), '/decline')
+    await call()
+  }
+  t.match(server.log.join(''), 'limits.elicitations')
+  t.equal((await a.press('/connect', '/other/connect')).statusCode, 303)
 })
 
 t.test('RLM-08 the login is limited by address before anybody is signed in', async t => {
@@ -240,7 +246,7 @@ t.test('RLM-07 processes that ask at once count once each, however often they lo
   const sealer = createSealer(createKeyRing([randomBytes(32)]))
   const ask = (): Promise<unknown> => {
     const services = { state, sealer, declines: createDeclines({ state, sealer }, 0), onAbandoned: () => {} }
-    const limiter = createLimiter('test', { max: 5, windowMs: MINUTE_MS }, state, () => {})
+    const limiter = createLimiter('elicitations', { max: 5, windowMs: MINUTE_MS }, state, () => {})
     return createElicitations({ ...services, limiter }, MINUTE_MS)
       .request({ id: 'client' }, { principal: A, provider: 'acme', scopes: [], reasons: [] }).then(link => link?.id, error => error.code)
   }
@@ -251,8 +257,10 @@ t.test('RLM-07 processes that ask at once count once each, however often they lo
 
 t.test('a client without URL mode gets its text, whether or not the page may have another link', async t => {
   const server = await startServer(t, { limits: { elicitations: { max: 1, windowMs: MINUTE_MS } } })
-  await server.browser(A).press('/connect', '/other/connect')
   const session = await server.openSession({ user: A, capabilities: {} })
+  await session.client.callTool({ name: 'issues' })
+  const a = server.browser(A)
+  await a.press(String((await a.press('/connect', '/acme/connect')).headers.location), '/decline')
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /^Connect Acme to list your issues\..*then call this again\.$/ }] })
-  t.match(server.log.join(''), 'limit of new elicitations')
+  t.match(server.log.join(''), 'limits.elicitations')
 })

@@ -75,6 +75,18 @@ t.test('bodies stream both ways, a signal ends them, and nothing is sent twice',
   t.equal((await connection.fetch(`${origin}/moved`, { redirect: 'manual' })).status, 307)
   await t.rejects(connection.fetch(`${origin}/moved`, { method: 'POST', body: 'text', redirect: 'error' }))
 
+  const asInit = new Request(`${origin}/`, { method: 'POST', body: 'of the init' })
+  t.equal(await (await connection.fetch(`${origin}/`, asInit)).text(), 'got of the init')
+  const withPassword = await connection.fetch(origin.replace('//', '//user:canary@')).catch(error => error)
+  t.match(withPassword, { code: 'FST_MCP_CONNECT_API_ORIGIN' })
+  t.notMatch(inspect(withPassword, { depth: 9 }), 'canary')
+  const elsewhere = new Request('https://elsewhere.example/', { method: 'POST', body: 'text' })
+  await t.rejects(connection.fetch(elsewhere), { code: 'FST_MCP_CONNECT_API_ORIGIN' })
+  t.equal(await elsewhere.text(), 'text', 'what is refused is not used up')
+  const turns = { toString: () => ['https://elsewhere.example/', `${origin}/`][turned++ % 2]! }
+  let turned = 1
+  t.equal((await connection.fetch(turns as never)).url, `${origin}/`, 'what was checked is what is sent to')
+
   const controller = new AbortController()
   const aborted = connection.fetch(`${origin}/endless`, { signal: controller.signal }).then(async response => {
     controller.abort(new Error('enough'))
@@ -102,6 +114,7 @@ t.test('the handle never shows its token', async t => {
   const connection = createConnection('acme', provider, { ...grant, account })
   t.match(connection, { provider: 'acme', scopes: ['a'], expiresAt: 42, account })
   t.equal(createConnection('acme', provider, grant).account, undefined)
+  t.ok([connection, connection.scopes, connection.account].every(Object.isFrozen))
   t.equal(await connection.accessToken(), 'canary-token')
   const shown = [
     inspect(connection, { depth: 9, showHidden: true }), JSON.stringify(connection), String(connection), JSON.stringify({ ...connection }), inspect(connection.fetch, { showHidden: true })

@@ -16,7 +16,7 @@ const limits = { ttlMs: 900_000, coolDownMs: 300_000 }
 
 function createBoth (state: StateStore): { elicitations: Elicitations, declines: Declines } {
   const declines = createDeclines({ state, sealer }, limits.coolDownMs)
-  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('test', false, state, () => {}), onAbandoned: () => {} }, limits.ttlMs) }
+  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('elicitations', false, state, () => {}), onAbandoned: () => {} }, limits.ttlMs) }
 }
 
 async function decline ({ elicitations, declines }: ReturnType<typeof createBoth>, { id }: { id: string }): Promise<void> {

@@ -93,7 +93,7 @@ t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
   const faults: Array<[name: string, message: RegExp, commit: (scripted: Scripted) => void]> = [
     ['no S256', /metadata of Acme .* does not list S256.*give endpoints/, ({ metadata }) => { delete metadata['code_challenge_methods_supported'] }],
     ['plain only', /metadata of Acme .* does not list S256.*give endpoints/, ({ metadata }) => { metadata['code_challenge_methods_supported'] = ['plain'] }],
-    ['another issuer, and no fall-through to the second address', /: OAUTH_/, scripted => {
+    ['another issuer, and no fall-through to the second address', /they name another issuer; set issuer to exactly what stands in them/, scripted => {
       scripted.answers['/.well-known/oauth-authorization-server'] = json({ ...scripted.metadata })
       scripted.metadata['issuer'] = 'https://other.example'
     }],
@@ -114,8 +114,14 @@ t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
     const provider = scripted.provider()
     await t.rejects(configurations(provider), { code: /^FST_MCP_CONNECT_PROVIDER_(UNAVAILABLE|MISCONFIGURED)$/, message }, name)
     t.notOk(scripted.requests.some(request => request.includes('elsewhere')), 'redirects are not followed')
+    const asked = scripted.requests.length
     await t.rejects(configurations(provider))
-    t.ok(scripted.requests.length > 1, 'a failure is not remembered')
+    t.equal(scripted.requests.length, asked, 'it is not asked again at once')
+    await t.test('but soon', async t => {
+      advance(t, 3001)
+      await t.rejects(configurations(provider))
+      t.ok(scripted.requests.length > asked)
+    })
   }
 })
 
@@ -237,6 +243,8 @@ t.test('STA-13 STA-14 OAR-25 openid asks for an id_token of the server\'s own, b
   const labels = { name: 'A', preferred_username: 'a', email: ` a@acme.example\u202e${'x'.repeat(200)}` }
   t.match((await redeem(await sign(labels))).account, { subject: 'x', label: /^a@acme\.example x{84}…$/ }, 'INP-14 one line of 100 characters')
   t.match((await redeem(await sign({ ...labels, email: { canary: 1 } }))).account, { label: 'a' })
+  t.match((await redeem(await sign({ ...labels, email: 'victim@acme.example', email_verified: false }))).account, { label: 'a' }, 'nobody is called by an address that may not be theirs')
+  for (const email of ['\u3164', '\u2800', '\u115f\u200b', '']) t.match((await redeem(await sign({ ...labels, email }))).account, { label: 'a' }, 'nor by what cannot be seen')
   for (const change of [{ nonce: undefined }, { nonce: 'other' }, { iss: 'https://other.example' }, { aud: 'other' }, { exp: now - 60 }]) {
     await t.rejects(redeem(await sign(change)), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' }, JSON.stringify(change))
   }

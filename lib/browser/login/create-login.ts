@@ -19,7 +19,7 @@ interface LoginParts extends Pick<LoginServices, 'principal'> {
 /** The login of the plugin, for applications without one: what its routes work with, and whom it says to be in front of the browser. */
 export function createLogin (oidc: OidcLogin, { principal, sessions, ring, cookies, records, urls }: LoginParts):
 { readonly login: LoginServices, readonly identity: BrowserIdentity } {
-  const session = createSessionCookie(ring, cookies, sessions, oidc.absoluteTtlMs)
+  const session = createSessionCookie(ring, cookies, sessions, oidc)
   return {
     login: {
       // The nonce of the id_token binds the code of a confidential client by itself (RFC 9700 section 2.1.1), and Entra does not announce PKCE.

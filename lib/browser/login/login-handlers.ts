@@ -3,8 +3,8 @@ import { createAuthorizationRequest } from '../../oauth/authorization-request.js
 import { readAuthorizationResponse, readState } from '../../oauth/authorization-response.js'
 import { readUser } from '../../oauth/claims.js'
 import { switchAccountPrompt, type Configuration } from '../../oauth/configuration.js'
-import { redeemCode, type CodeExchange } from '../../oauth/token-request.js'
-import { parsePrincipal } from '../../principal.js'
+import { redeemCode, wasBadCode, type CodeExchange } from '../../oauth/token-request.js'
+import { describeNoPrincipal, parsePrincipal } from '../../principal.js'
 import { randomToken } from '../../random.js'
 import type { BrowserSession } from '../../state/browser-sessions.js'
 import { signedOutPage } from '../pages/signed-out.js'
@@ -22,8 +22,9 @@ Record<'start' | 'callback' | 'signOut' | 'signedOut', Handler> {
   /** Who it is that the authorization server has signed in. */
   async function redeem (metadata: Configuration, exchange: CodeExchange): Promise<Omit<BrowserSession, 'endsAt'>> {
     const { claims, label } = await readUser(metadata, registration, await redeemCode(metadata, registration, exchange))
-    const principal = parsePrincipal(login.principal(claims))
-    if (principal === null) throw new IdentityInvalidError('of the claims of whoever signs in, principal(claims) must make')
+    const made = login.principal(claims)
+    const principal = parsePrincipal(made)
+    if (principal === null) throw new IdentityInvalidError('of the claims of whoever signs in, principal(claims) must make', describeNoPrincipal(made))
     return { principal, label: label ?? principal.subject }
   }
 
@@ -47,7 +48,8 @@ Record<'start' | 'callback' | 'signOut' | 'signedOut', Handler> {
       remember(request, { returnTo })
       const metadata = await configuration(registration)
       const answer = readAuthorizationResponse(metadata, registration, request.query)
-      if (!await pending.claim(reply, state)) throw new SignInInvalidError('it is finished already')
+      // A double click: whoever was quicker is signed in by now, or is about to be.
+      if (!await pending.claim(reply, state)) return reply.redirect(returnTo, 303)
       if (answer.kind === 'denied') throw new SignInDeclinedError()
       if (answer.kind === 'error') throw new SignInFailedError(answer.reason)
       await session.begin(request, reply, await redeem(metadata, { response: urls.withQuery(redirectUri, request), state, codeVerifier, nonce }))
@@ -76,6 +78,7 @@ function inWordsOfTheLogin (handler: Handler): Handler {
     } catch (error) {
       const { code = '', message } = error as Error & { code?: string }
       if (['STATE_INVALID', 'ISS_MISMATCH', 'RESPONSE_INVALID'].includes(shortCode(code))) throw new SignInInvalidError(message)
+      if (wasBadCode(error)) throw new SignInInvalidError('the authorization server does not know its code')
       if (['EXCHANGE_FAILED', 'PROVIDER_UNAVAILABLE', 'PROVIDER_MISCONFIGURED'].includes(shortCode(code))) throw new SignInFailedError(message)
       throw error
     }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { BrowserSession, BrowserSessions } from '../../state/browser-sessions.js'
+import type { OidcLogin } from '../../types.js'
 import type { KeyRing } from '../../vault/key-ring.js'
 import type { Cookies } from '../cookies.js'
 import { createSeals } from '../seals.js'
@@ -16,8 +17,9 @@ export interface SessionCookie {
   end (request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
-export function createSessionCookie (ring: KeyRing, cookies: Cookies, sessions: BrowserSessions, absoluteTtlMs: number): SessionCookie {
-  const seals = createSeals(ring, `${cookies.beginning} session`, absoluteTtlMs, z.object({ id: z.string() }))
+/** A session that another registration has begun is none: its user may be somebody else's. */
+export function createSessionCookie (ring: KeyRing, cookies: Cookies, sessions: BrowserSessions, { issuer, clientId, absoluteTtlMs }: OidcLogin): SessionCookie {
+  const seals = createSeals(ring, `${cookies.beginning} session of ${clientId} at ${issuer}`, absoluteTtlMs, z.object({ id: z.string() }))
   const idOf = async (request: FastifyRequest): Promise<string | undefined> => (await seals.open(cookies.read(request, NAME)))?.id
 
   return {

@@ -65,11 +65,11 @@ export function completedPage ({ provider, server, account, connections }: { pro
   })
 }
 
-/** The user said no, here or at the provider. */
+/** The user said no here, or the user or the provider did there. */
 export function declinedPage ({ provider, connections }: { provider: string, connections: string }): string {
   return layout({
     title: 'Declined',
-    content: html`<p>You declined to connect ${provider}. Nothing was changed. You can close this page.</p>
+    content: html`<p>Connecting ${provider} was declined, by you or by ${provider}. Nothing was changed. You can close this page.</p>
 <p><a class="button" href="${connections}">See your connections</a></p>`
   })
 }

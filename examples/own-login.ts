@@ -1,3 +1,4 @@
+// npm install @fastify/cookie @fastify/session
 import cookie from '@fastify/cookie'
 import session from '@fastify/session'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -23,7 +24,8 @@ export async function buildApp ({ issuer, sessionSecret, ...options }: AppOption
   await app.register(cookie)
   await app.register(session, {
     secret: sessionSecret,
-    cookie: { sameSite: 'lax' }, // a 'strict' one is not sent when the provider sends the browser back
+    // A 'strict' one is not sent when the provider sends the browser back; 'auto' lets it through without TLS, as on localhost.
+    cookie: { sameSite: 'lax', secure: 'auto' },
     saveUninitialized: false
   })
 

@@ -4,7 +4,7 @@ const { McpServer } = require('@modelcontextprotocol/sdk/server/mcp.js')
 const Fastify = require('fastify')
 const { github, mcpConnect, memoryStore, oidcLogin } = require('fastify-mcp-connect')
 
-const app = Fastify({ logger: true }) // says what is wrong, and what became of each code
+const app = Fastify({ logger: true }) // what is wrong is told in the log
 app.register(mcpConnect, {
   baseUrl: 'https://mcp.example.com',
   store: memoryStore(), // for a start: see Stores
@@ -13,13 +13,13 @@ app.register(mcpConnect, {
   providers: { github: github({ clientId: process.env.GITHUB_CLIENT_ID, clientSecret: process.env.GITHUB_CLIENT_SECRET }) }
 })
 
-/** To be called once the application is ready: app.mcpConnect exists after `await app.ready()`, or `await app.listen(...)`. */
+/** To be called once the application is ready, as within a request: app.mcpConnect exists after `await app.ready()` or `await app.listen(...)`. Routes come before that. */
 function createServer () {
   const server = new McpServer({ name: 'example', version: '1.0.0' })
   const { requireConnection } = app.mcpConnect.for(server)
   server.registerTool('list-issues', { description: 'Lists your open issues' },
-    requireConnection('github', { scopes: ['repo'], reason: 'to list your issues' }, async github => {
-      const response = await github.fetch('https://api.github.com/issues')
+    requireConnection('github', { scopes: ['repo'], reason: 'to list your issues' }, async connection => {
+      const response = await connection.fetch('https://api.github.com/issues')
       return { content: [{ type: 'text', text: await response.text() }] }
     }))
   return server

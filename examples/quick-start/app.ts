@@ -2,7 +2,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import Fastify from 'fastify'
 import { github, mcpConnect, memoryStore, oidcLogin } from 'fastify-mcp-connect'
 
-export const app = Fastify({ logger: true }) // says what is wrong, and what became of each code
+export const app = Fastify({ logger: true }) // what is wrong is told in the log
 await app.register(mcpConnect, {
   baseUrl: 'https://mcp.example.com',
   store: memoryStore(), // for a start: see Stores
@@ -15,8 +15,8 @@ export function createServer () {
   const server = new McpServer({ name: 'example', version: '1.0.0' })
   const { requireConnection } = app.mcpConnect.for(server)
   server.registerTool('list-issues', { description: 'Lists your open issues' },
-    requireConnection('github', { scopes: ['repo'], reason: 'to list your issues' }, async github => {
-      const response = await github.fetch('https://api.github.com/issues')
+    requireConnection('github', { scopes: ['repo'], reason: 'to list your issues' }, async connection => {
+      const response = await connection.fetch('https://api.github.com/issues')
       return { content: [{ type: 'text', text: await response.text() }] }
     }))
   return server

@@ -149,6 +149,34 @@ async function run (executablePath: string): Promise<void> {
     t.strictSame(complaints, [])
   })
 
+  t.test('BRW-25 a session cookie that is Strict: the browser leaves it behind, the page says what to do, and nothing goes in circles', async t => {
+    const demo = await startDemo()
+    t.teardown(() => demo.close())
+    const client = await openClient(t, demo)
+    const answer = await client.callTool('list-issues', { state: 'open' })
+    if (answer.kind !== 'url') return t.fail('the tool did not ask')
+    const [{ url }] = answer.requests as readonly [UrlRequest]
+    const { page, context } = await openBrowser(t, browser)
+    await page.goto(url)
+    await signIn(page, 'alice')
+    await page.waitForURL(url)
+    const session = (await context.cookies(demo.baseUrl)).filter(({ name }) => name === 'app_session')
+    t.match(session, [{ sameSite: 'Lax' }])
+    await context.addCookies(session.map(cookie => ({ ...cookie, sameSite: 'Strict' as const })))
+
+    await page.click('text=Continue to Acme')
+    await page.waitForURL(`${demo.acme.issuer}/**`)
+    const callback = page.waitForResponse(response => response.url().startsWith(`${demo.baseUrl}/connect/callback/acme?`))
+    await consentAtAcme(page)
+    t.equal((await callback).status(), 401)
+    await page.waitForLoadState()
+    t.match(await page.textContent('h1'), 'You are no longer signed in')
+    t.equal(demo.acme.tokenRequests, 0)
+    await page.getByRole('link', { name: 'Start again' }).click()
+    await page.waitForURL(url)
+    t.match(await page.textContent('h1'), 'Connect Acme to Example Corp?', 'from our own page the cookie comes along')
+  })
+
   t.test('BRW-12 our pages cannot be framed, not even by a page of the same origin', async t => {
     const demo = await startDemo()
     t.teardown(() => demo.close())

@@ -92,6 +92,7 @@ const refusals: ReadonlyArray<readonly [name: string, change: object, path: stri
   ['a decorator name with a dash', { decoratorName: 'mcp-connect' }, 'decoratorName', /such as mcpConnect/],
   ['oidcLogin without being called', { browser: oidcLogin }, 'browser', /must be oidcLogin\(\{ \.\.\. \}\)/],
   ['a login made by hand', { browser: { kind: 'oidc login', issuer: 'http://login.example.com', clientId: 'id' } }, '', /oidcLogin: .*https/],
+  ['a cool-down in seconds', { declineCoolDownMs: 300 }, 'declineCoolDownMs', /from 1000; or 0 for none/],
   ['providers that are a list', { providers: [] }, 'providers', /object of providers by key/],
   ['a provider key with a slash', { providers: { 'a/b': {} } }, 'providers', /letters, digits/],
   ['a preset that was not called', { providers: { github } }, 'providers.github', /call it/],

@@ -255,10 +255,12 @@ t.test('twice in one application, each with its own name, prefix, cookies and lo
   moved.cookies.set('__Host-mcp-connect-form', browser.cookies.get('__Host-second-form')!)
   t.equal((await moved.post(forms[0]!.action, forms[0]!.fields)).statusCode, 403, 'nor what one has sealed')
   const store = memoryStore()
-  await t.rejects(async () => await Fastify().register(async app => {
-    await app.register(mcpConnect, options({ store }))
-    await app.register(mcpConnect, options({ ...second, store: { ...memoryStore(), vault: store.vault } }))
-  }), { code: 'FST_MCP_CONNECT_OPTIONS', message: /same store or vault; give each its own/ })
+  for (const shared of [{ vault: store.vault }, { state: store.state }]) {
+    await t.rejects(async () => await Fastify().register(async app => {
+      await app.register(mcpConnect, options({ store }))
+      await app.register(mcpConnect, options({ ...second, store: { ...memoryStore(), ...shared } }))
+    }), { code: 'FST_MCP_CONNECT_OPTIONS', message: /same store or vault; give each its own/ })
+  }
   for (const clash of [{ ...second, decoratorName: 'third' }, { ...second, decoratorName: 'third', prefix: '/connect-3' }, { ...second, decoratorName: 'third', cookieName: 'third' }, { ...second, prefix: '/connect-3', cookieName: 'third' }]) {
     await t.rejects(async () => await Fastify().register(async app => {
       await app.register(mcpConnect, options(second))

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { mcpConnect, memoryStore, type McpConnectOptions } from '../lib/index.js'
+import { defineProvider, mcpConnect, memoryStore, oidcLogin, type McpConnectOptions } from '../lib/index.js'
 import { createStorage, openStore } from './fixtures/stores.js'
 
 const good = (): McpConnectOptions => ({
@@ -75,4 +75,18 @@ t.test('a store is closed with the application, also when it could not be used',
     await app.close()
     t.equal(closed, 1)
   }
+})
+
+t.test('the redirect URIs to register are told', async t => {
+  const lines: string[] = []
+  const app = Fastify({ logger: { stream: { write: (line: string) => { lines.push(line) } } } })
+  t.teardown(() => app.close())
+  const registration = { clientId: 'id', apiOrigins: ['https://api.acme.example'] }
+  await app.register(mcpConnect, {
+    ...good(),
+    prefix: '/links',
+    browser: oidcLogin({ issuer: 'https://login.example.com', clientId: 'id' }),
+    providers: { acme: defineProvider({ ...registration, name: 'Acme', issuer: 'https://acme.example' }) }
+  })
+  t.match(lines.join(''), '"redirectUris":["https://mcp.example.com/links/login/callback","https://mcp.example.com/links/callback/acme"]')
 })

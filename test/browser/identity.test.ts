@@ -1,6 +1,7 @@
 import type { Configuration } from 'oidc-provider'
 import t from 'tap'
 import { createMismatches } from '../../lib/browser/mismatches.js'
+import { allowLoopbackHttp, oidcLogin } from '../../lib/index.js'
 import type { Claims, Principal } from '../../lib/types.js'
 import { title } from '../fixtures/browser.js'
 import { LOGIN_CALLBACK, startWithLogin } from '../fixtures/login.js'
@@ -47,25 +48,37 @@ t.test('without it those of the id_token; and a mapping brings both together', a
   t.equal((await browser.get(callback.href)).statusCode, 303)
 })
 
-t.test('an access token for another audience, or one that is no JWT, signs nobody in', async t => {
-  for (const [formats, reason] of [[{ accessTokenFormat: 'opaque' }, 'ERR_JWS_INVALID'], [{ audience: 'https://other.example' }, 'its aud is not what it must be']] as const) {
-    const server = await startWithLogin(t, {
-      login: { resource: `${BASE_URL}/mcp`, scopes: ['mcp:tools'] },
-      settings: {
-        features: {
-          devInteractions: { enabled: false },
-          resourceIndicators: {
-            enabled: true,
-            getResourceServerInfo: async () => ({ scope: 'mcp:tools', audience: `${BASE_URL}/mcp`, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'ES256' } }, ...formats }) as never
-          }
-        }
-      }
-    })
+t.test('an access token that is not for this resource, of this issuer, or for ever, signs nobody in', async t => {
+  const payloads: Array<[change: object, reason: string]> = [
+    [{ aud: 'https://other.example' }, 'its aud is not what it must be'],
+    [{ iss: 'https://other.example' }, 'its iss is not what it must be'],
+    [{ exp: undefined }, 'its exp is not what it must be']
+  ]
+  const login = { resource: `${BASE_URL}/mcp`, scopes: ['mcp:tools'] }
+  const changed = payloads.map(([change, reason]) => [{
+    formats: { customizers: { jwt: (_context: unknown, _token: unknown, parts: { payload: object }) => { Object.assign(parts.payload, change) } } }
+  } as Configuration, reason] as const)
+  const opaque: Configuration = {
+    features: {
+      devInteractions: { enabled: false },
+      resourceIndicators: { enabled: true, getResourceServerInfo: async () => ({ scope: 'mcp:tools', audience: `${BASE_URL}/mcp`, accessTokenFormat: 'opaque' }) as never }
+    }
+  }
+  for (const [settings, reason] of [...changed, [opaque, 'ERR_JWS_INVALID'] as const]) {
+    const server = await startWithLogin(t, { login, settings })
     const { browser, signIn } = server.person('alice')
-    const page = await signIn()
-    t.equal(page.statusCode, 502)
+    t.equal((await signIn()).statusCode, 502)
     t.match(server.log.join(''), `the access token for ${BASE_URL}/mcp cannot be used: ${reason}`)
     t.notOk(browser.cookies.has('__Host-mcp-connect-session'))
+  }
+})
+
+t.test('who wants another account is asked for one, by servers that know how', async t => {
+  for (const [settings, prompt] of [[{}, 'login'], [{ discovery: { prompt_values_supported: ['none', 'login', 'select_account'] } as never }, 'select_account']] as const) {
+    const server = await startWithLogin(t, { settings })
+    const { location } = (await server.browser(null).get('/connect/login?switch=true')).headers
+    t.equal(new URL(String(location)).searchParams.get('prompt'), prompt)
+    t.equal(new URL(String((await server.browser(null).get('/connect/login')).headers.location)).searchParams.get('prompt'), null)
   }
 })
 
@@ -102,6 +115,9 @@ t.test('an authorization server that does not announce PKCE, as Entra does not, 
   })
   t.equal((await server.person('alice').signIn()).statusCode, 303)
   t.equal(stripped, 1)
+  const publicClient = await startWithLogin(t, { browser: oidcLogin({ issuer: server.authorizationServer.issuer, clientId: 'web', [allowLoopbackHttp]: true }) })
+  t.equal((await publicClient.browser(null).get('/connect/login')).statusCode, 502, 'but not for a public client')
+  t.match(publicClient.log.join(''), /SIGN_IN_FAILED.*does not list S256/)
 })
 
 t.test('what is wrong with a principal is said, on both sides, without repeating it; a promise ends no process', async t => {

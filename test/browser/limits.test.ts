@@ -246,11 +246,11 @@ t.test('RLM-07 processes that ask at once count once each, however often they lo
   const sealer = createSealer(createKeyRing([randomBytes(32)]))
   const ask = (): Promise<unknown> => {
     const services = { state, sealer, declines: createDeclines({ state, sealer }, 0), onAbandoned: () => {} }
-    const limiter = createLimiter('elicitations', { max: 5, windowMs: MINUTE_MS }, state, () => {})
+    const limiter = createLimiter('elicitations', { max: 10, windowMs: MINUTE_MS }, state, () => {})
     return createElicitations({ ...services, limiter }, MINUTE_MS)
       .request({ id: 'client' }, { principal: A, provider: 'acme', scopes: [], reasons: [] }).then(link => link?.id, error => error.code)
   }
-  const asked = await Promise.all(Array.from({ length: 5 }, ask))
+  const asked = await Promise.all(Array.from({ length: 10 }, ask))
   t.equal(new Set(asked).size, 1, String(asked))
   t.match(asked[0], /^[\w-]{43}$/)
 })

@@ -119,6 +119,8 @@ t.test('A26-01 an answer to a request that another registration has made is not 
     const { browser } = server.person('alice')
     for (const [name, value] of person.browser.cookies) browser.cookies.set(name, value)
     t.equal(title(await browser.get(url.href)), 'This sign-in could not be matched')
+    t.match(server.log.join(''), 'SIGN_IN_INVALID')
+    t.notMatch(server.log.join(''), 'does not name the issuer', 'that it is refused for')
   }
   t.equal((await person.browser.get(url.href)).statusCode, 303)
 })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { askerHash, createElicitations, elicitationHash, isPending, type Elicitations, type Wanted } from '../../lib/elicitation/elicitations.js'
 import { createDeclines, type Declines } from '../../lib/elicitation/declines.js'
+import { RateLimitedError } from '../../lib/errors.js'
 import { memoryStore } from '../../lib/index.js'
 import { createLimiter } from '../../lib/state/limiter.js'
 import type { StateStore } from '../../lib/storage.js'
@@ -214,4 +215,12 @@ t.test('a record that the store did not take is not handed out', async t => {
   const { state } = memoryStore()
   const elicitations = create({ ...state, put: async (key, ...rest) => key.startsWith('elicitation:') ? null : await state.put(key, ...rest) })
   await t.rejects(elicitations.request(client, wanted), { code: 'FST_MCP_CONNECT_STORE_CONTENTION' })
+})
+
+t.test('what the user asks for counts for nobody, also when a client asks at the same time', async t => {
+  const { state } = memoryStore()
+  const limiter = { count: async () => { throw new RateLimitedError('elicitations', true, 1000) } }
+  const elicitations = createElicitations({ state, sealer, declines: createDeclines({ state, sealer }, 0), limiter, onAbandoned: () => {} }, limits.ttlMs)
+  const asked = await Promise.allSettled([elicitations.offer(wanted, client), elicitations.offer(wanted, client), elicitations.offer(wanted), elicitations.offer(wanted, client)])
+  t.strictSame(asked.map(({ status }) => status), ['rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
 })

@@ -242,9 +242,9 @@ t.test('STA-13 STA-14 OAR-25 openid asks for an id_token of the server\'s own, b
   t.strictSame((await redeem(await sign())).account, { subject: 'x' })
   const labels = { name: 'A', preferred_username: 'a', email: ` a@acme.example\u202e${'x'.repeat(200)}` }
   t.match((await redeem(await sign(labels))).account, { subject: 'x', label: /^a@acme\.example x{84}…$/ }, 'INP-14 one line of 100 characters')
-  t.match((await redeem(await sign({ ...labels, email: { canary: 1 } }))).account, { label: 'a' })
-  t.match((await redeem(await sign({ ...labels, email: 'victim@acme.example', email_verified: false }))).account, { label: 'a' }, 'nobody is called by an address that may not be theirs')
-  for (const email of ['\u3164', '\u2800', '\u115f\u200b', '']) t.match((await redeem(await sign({ ...labels, email }))).account, { label: 'a' }, 'nor by what cannot be seen')
+  t.equal((await redeem(await sign({ ...labels, email: { canary: 1 } }))).account?.label, 'a')
+  t.equal((await redeem(await sign({ ...labels, email: 'victim@acme.example', email_verified: false }))).account?.label, 'a', 'nobody is called by an address that may not be theirs')
+  for (const email of ['\u3164', '\u2800', '\u115f\u200b', '']) t.equal((await redeem(await sign({ ...labels, email }))).account?.label, 'a', 'nor by what cannot be seen')
   for (const change of [{ nonce: undefined }, { nonce: 'other' }, { iss: 'https://other.example' }, { aud: 'other' }, { exp: now - 60 }]) {
     await t.rejects(redeem(await sign(change)), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' }, JSON.stringify(change))
   }

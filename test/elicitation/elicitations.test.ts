@@ -224,3 +224,14 @@ t.test('what the user asks for counts for nobody, also when a client asks at the
   const asked = await Promise.allSettled([elicitations.offer(wanted, client), elicitations.offer(wanted, client), elicitations.offer(wanted), elicitations.offer(wanted, client)])
   t.strictSame(asked.map(({ status }) => status), ['rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
 })
+
+t.test('a new record counts once, however often somebody else was quicker', async t => {
+  const { state } = memoryStore()
+  let counted = 0
+  let lost = 0
+  const put: StateStore['put'] = async (key, ...args) => key.startsWith('live-') && lost++ < 3 ? null : await state.put(key, ...args)
+  const limiter = { count: async () => { counted++ } }
+  const elicitations = createElicitations({ state: { ...state, put }, sealer, declines: createDeclines({ state, sealer }, 0), limiter, onAbandoned: () => {} }, limits.ttlMs)
+  t.ok(await elicitations.request(client, wanted))
+  t.strictSame([lost, counted], [4, 1])
+})

@@ -37,7 +37,7 @@ export const SessionLostError = createError(`${CODE}SESSION_LOST`,
   'Nobody is signed in any more in the browser that was sent to the provider. Either the session has ended, or the session cookie of this ' +
   'application is SameSite=Strict: browsers do not send it when the provider sends them back. Make it Lax', 401)
 export const SignInInvalidError = createError<[string]>(`${CODE}SIGN_IN_INVALID`, 'The answer to a sign-in was not taken: %s', 400)
-export const SignInDeclinedError = createError(`${CODE}SIGN_IN_DECLINED`, 'The user did not sign in', 403)
+export const SignInDeclinedError = createError(`${CODE}SIGN_IN_DECLINED`, 'Nobody was signed in: the authorization server answered access_denied, since the user refused, or of itself', 403)
 export const SignInFailedError = createError<[string]>(`${CODE}SIGN_IN_FAILED`, 'Nobody was signed in: %s', 502)
 export const SubjectMismatchError = createError<[string]>(`${CODE}SUBJECT_MISMATCH`,
   'The user in the browser and the one who asked differ in: %s. If they are the same person, principal(claims) and the login in the browser must agree, character by character', 403)

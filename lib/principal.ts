@@ -16,18 +16,22 @@ export function parsePrincipal (value: unknown): Principal | null {
   return tenant === undefined ? { issuer, subject } : { issuer, subject, tenant }
 }
 
-/**
- * What is wrong with a principal that the host application made, without repeating it. A promise is none, and must not end the
- * process if it rejects.
- */
-export function describeNoPrincipal (value: unknown): string {
+/** Says what is wrong with a principal that the host application made, without repeating it. */
+export function explainInvalidPrincipal (value: unknown): string {
   const { issuer, subject, tenant, then } = Object(value) as Readonly<Record<string, unknown>>
   if (typeof then === 'function') {
-    Promise.resolve(value).catch(() => {})
+    Promise.resolve(value).catch(() => {})                 // it may reject, and nobody waits for it
     return 'what it gave is a promise'
   }
-  const wrong = Object.entries({ issuer, subject, tenant }).filter(([name, member]) => !part.safeParse(member).success && (name !== 'tenant' || member !== undefined))
-  return wrong.map(([name, member]) => `its ${name} is ${member === undefined ? 'missing' : typeof member === 'string' ? 'empty or too long' : `no string (${typeof member})`}`).join(', ')
+  const members = Object.entries({ issuer, subject, ...tenant !== undefined && { tenant } })
+  return members.map(([name, member]) => [name, whatIsWrong(member)]).filter(([, wrong]) => wrong !== null).map(words => `its ${words.join(' ')}`).join(', ')
+}
+
+function whatIsWrong (member: unknown): string | null {
+  if (member === undefined) return 'is missing'
+  if (member === null) return 'is null'
+  if (typeof member !== 'string') return `is not a string but a ${typeof member}`
+  return part.safeParse(member).success ? null : 'is empty or too long'
 }
 
 /** The members in which two principals differ, code unit by code unit. */

@@ -116,7 +116,7 @@ export interface Connection {
    * `fetch` with the user's access token (RFC 6750 section 2.1), for the provider's `apiOrigins` alone: a redirect to another
    * origin is followed without it, and of requests other than GET and HEAD none is followed. Takes a `signal`, and streams as
    * bodies, which are sent once.
-   * @throws FST_MCP_CONNECT_API_ORIGIN when the URL lies outside of them
+   * @throws FST_MCP_CONNECT_API_ORIGIN when the URL lies outside of them; TypeError when it is none, or holds a user or a password
    */
   fetch (input: string | URL | Request, init?: RequestInit): Promise<Response>
   /** The access token itself, for libraries that want one. Keep it away from results, errors and logs. */

@@ -53,7 +53,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const before = found.kind === 'usable' ? found.entry.grant.requestedScopes : []
       await services.declines.clear(principal, key)
       const scopes = [...new Set([...before, ...provider.scopes])]
-      const { id } = await services.elicitations.offer({ principal, provider: key, scopes, reasons: [] })
+      const { id } = await services.elicitations.offer({ principal, provider: key, scopes, reasons: [] }, null)
       return reply.redirect(urls.elicitation(id), 303)
     },
 

@@ -50,7 +50,17 @@ function readPairs ({ headers }: FastifyRequest): Array<readonly [name: string, 
   })
 }
 
-/** Blanks as HTTP has them. trim() takes more, so that a name which no browser guards as `__Host-` would become one that it does. */
+/**
+ * Takes off blanks as HTTP has them. trim() takes more, so that a name which no browser guards as `__Host-` would become one
+ * that it does; and a regular expression takes too long for 16 KB of blanks.
+ */
 function strip (text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, '')
+  let [start, end] = [0, text.length]
+  while (start < end && isBlank(text[start])) start++
+  while (end > start && isBlank(text[end - 1])) end--
+  return text.slice(start, end)
+}
+
+function isBlank (character: string | undefined): boolean {
+  return character === ' ' || character === '\t'
 }

@@ -14,8 +14,9 @@ const WORTH_A_WARNING = ['SUBJECT_MISMATCH', 'SESSION_LOST', 'ORIGIN_MISMATCH', 
 const OURS = /^FST_(MCP_CONNECT|ERR)_/
 
 /**
- * Ends a request without success, with a page, or with JSON for whoever takes that and no pages. It says what the error's code
- * stands for, and nothing of what was sent; the log says more of what others threw. Errors of others, such as those of a host's rate limiter, keep their status.
+ * Ends a request without success: with a page, or with JSON for whoever takes that and no pages. Both say what the error's code
+ * stands for, and nothing of what was sent. Errors of others, such as those of a host's rate limiter, keep their status; the log
+ * says more of them.
  */
 export function createErrorHandler (services: BrowserServices): (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   const { browser, urls, limits } = services
@@ -53,17 +54,18 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     } else if (status >= 500) request.log.error({ ...about, ...error.cause !== undefined && { err: error.cause } }, `mcp-connect: ${error.message}`)
     else if (error instanceof RateLimitedError) request.log[error.first ? 'warn' : 'debug']({ ...about, retryAfterMs: error.retryAfterMs }, `mcp-connect: a visitor has reached limits.${error.limit}`)
     else if (WORTH_A_WARNING.includes(shortCode(code))) request.log.warn(about, `mcp-connect: ${error.message}`)
-    else request.log.info(about, 'mcp-connect: refused')
+    else request.log.info({ ...about, ...shortCode(code) !== '' && { reason: error.message } }, 'mcp-connect: refused')
   }
 
-  /** What was refused before it was known who it came from is counted by address, so that it cannot be had without limit. */
-  async function limited (request: FastifyRequest): Promise<unknown> {
-    if (recall(request).visitor !== undefined) return undefined
-    return await limits.check(request, null).catch((error: unknown) => error)
+  /** What we refuse before it is known who sent it is counted by address. Faults, and what the host refuses, are told as they are. */
+  async function limited (refusal: unknown, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { code, status } = readError(refusal, reply)
+    if (recall(request).visitor !== undefined || code === '' || status >= 500) return refusal
+    return await limits.check(request, null).then(() => refusal, (error: unknown) => error)
   }
 
   return async (refusal, request, reply) => {
-    const thrown = await limited(request) ?? refusal
+    const thrown = await limited(refusal, request, reply)
     const { code, status } = readError(thrown, reply)
     try {
       log(thrown, code, status, request)

@@ -148,7 +148,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     const configuration = await services.configuration(provider)
     const response = readAuthorizationResponse(configuration, provider, request.query)
 
-    const url = urls.withQuery(flow.redirectUri, request)
+    const url = urls.withQueryOf(request, flow.redirectUri)
     const hash = elicitationHash(flow.elicitationId)
     const holder = randomToken()
     const attempt = { provider, configuration, principal, state, flow, url, elicitation, hash, holder, log: request.log }

@@ -9,7 +9,7 @@ export interface Seals<T> {
   open (value: string | undefined): Promise<T | null>
 }
 
-/** @param purpose has passwords of its own, and is said in the seal too: iron-session does not bind a seal to anything */
+/** @param purpose has passwords of its own, and also stands inside the seal: iron-session does not bind a seal to anything */
 export function createSeals<T> (ring: KeyRing, purpose: string, lifetimeMs: number, schema: z.ZodType<T>): Seals<T> {
   const envelope = z.object({ purpose: z.literal(purpose), expiresAt: z.number(), data: schema })
   // Each by itself, not as iron-session's numbered map: while a key is replaced, its number differs between processes.

@@ -9,8 +9,8 @@ export interface Urls {
   elicitation (id: string, step?: 'start' | 'decline' | 'done'): string
   provider (key: string, step: 'connect' | 'disconnect'): string
   redirectUri (provider: string): string
-  /** The address that a request came to, with its query. */
-  withQuery (address: string, request: FastifyRequest): URL
+  /** An address with the query of a request. */
+  withQueryOf (request: FastifyRequest, address: string): URL
   login (step?: 'callback' | 'sign-out' | 'signed-out'): string
   /** The path of a page of ours that may be come back to after signing in; everything else becomes the connections page. */
   returnTo (value: unknown): string
@@ -31,7 +31,7 @@ export function createUrls (baseUrl: URL, prefix: string): Urls {
     elicitation: (id, step) => step === undefined ? `${root}/${id}` : `${root}/${id}/${step}`,
     provider: (key, step) => `${root}/providers/${key}/${step}`,
     redirectUri: provider => `${root}/callback/${provider}`,
-    withQuery: (address, { url }) => new URL(address + new URL(url, base).search),
+    withQueryOf: ({ url }, address) => new URL(address + new URL(url, base).search),
     login: step => step === undefined ? `${root}/login` : `${root}/login/${step}`,
     returnTo: value => typeof value === 'string' && value.startsWith(rootPath) && PAGE.test(value.slice(rootPath.length)) ? value : rootPath
   }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { IdentityInvalidError, SignInUrlInvalidError } from '../errors.js'
 import { plainText } from '../plain-text.js'
-import { describeNoPrincipal, parsePrincipal } from '../principal.js'
+import { explainInvalidPrincipal, parsePrincipal } from '../principal.js'
 import type { BrowserIdentity, Principal } from '../types.js'
 
 /** Who is in front of the browser. */
@@ -20,7 +20,7 @@ export async function findVisitor (browser: BrowserIdentity, request: FastifyReq
   const user = await browser.identify(request, reply) ?? null
   if (user === null) return null
   const principal = parsePrincipal(user)
-  if (principal === null) throw new IdentityInvalidError('browser.identify must return null, or', describeNoPrincipal(user))
+  if (principal === null) throw new IdentityInvalidError('browser.identify must return null, or', explainInvalidPrincipal(user))
   return { principal, label: plainText(String(user.label ?? ''), 100) || plainText(principal.subject, 100) }
 }
 

@@ -13,9 +13,7 @@ export function createConnection (key: string, { apiOrigins }: Provider, grant: 
       return grant.accessToken
     },
     async fetch (input: string | URL | Request, init?: RequestInit) {
-      const url = new URL(input instanceof Request ? input.url : input)
-      // fetch itself would repeat user and password in its error.
-      if (url.username + url.password !== '') throw new ApiOriginError(apiOrigins.join(', '), 'an address with a user or a password')
+      const url = parseUrl(input instanceof Request ? input.url : String(input))
       if (!apiOrigins.includes(url.origin)) throw new ApiOriginError(apiOrigins.join(', '), url.origin)
       const request = new Request(input instanceof Request ? input : url, withDuplex(init))
       request.headers.set('authorization', `Bearer ${grant.accessToken}`)
@@ -24,6 +22,14 @@ export function createConnection (key: string, { apiOrigins }: Provider, grant: 
       return await fetch(request, mayFollow ? {} : { redirect: 'manual' })
     }
   })
+}
+
+/** fetch itself would repeat the URL in its error, and with it a password. @throws TypeError */
+function parseUrl (input: string): URL {
+  if (!URL.canParse(input)) throw new TypeError('connection.fetch takes an absolute URL')
+  const url = new URL(input)
+  if (url.username + url.password !== '') throw new TypeError('connection.fetch takes no URL with a user or a password')
+  return url
 }
 
 /** A stream as a body must say that the answer comes after it (Fetch standard, `duplex`). */

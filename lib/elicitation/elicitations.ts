@@ -35,6 +35,13 @@ export type Turn = 'won' | 'held' | 'over'
 
 export type Wanted = Pick<Elicitation, 'principal' | 'provider' | 'scopes' | 'reasons'>
 
+/** A call for a link, and the client that a new record counts for, if any. */
+interface Asked {
+  readonly asker: string
+  readonly wanted: Wanted & Pick<Elicitation, 'client'>
+  readonly countFor: Elicitation['client']
+}
+
 /** A link that can be used. */
 export interface Link {
   readonly id: string
@@ -54,10 +61,10 @@ export interface Elicitations {
   request (client: NonNullable<Elicitation['client']>, wanted: Wanted): Promise<Link | null>
   /**
    * The live elicitation that waits on the connections page.
-   * @param client on whose account a new one is; the user's own wish is on nobody's
+   * @param countFor the client whose limit a new one counts for; `null` when the user asks
    * @throws FST_MCP_CONNECT_RATE_LIMITED like `request`
    */
-  offer (wanted: Wanted, client?: NonNullable<Elicitation['client']>): Promise<Link>
+  offer (wanted: Wanted, countFor: Elicitation['client']): Promise<Link>
   /**
    * Something has ended that sessions wait for: of the links that clients were handed so far, none is handed out again,
    * so that none is of which somebody was told to wait no longer. They can still be used.
@@ -149,26 +156,20 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
     return LOST
   }
 
-  /** @param account the client that a new record counts for, if any */
-  function counter ({ principal }: Wanted, account: Elicitation['client']): () => Promise<void> {
-    let counted: Promise<void> | undefined
-    return async () => {
-      counted ??= account === null ? Promise.resolve() : limiter.count(hashFields(hashPrincipal(principal), account.id))
-      await counted
-    }
+  async function ask (client: Elicitation['client'], wanted: Wanted, countFor: Elicitation['client']): Promise<Link | null> {
+    const asker = askerHash({ ...wanted, client })
+    // Those that count for different clients are not merged: they meet in the store, as those of different processes do.
+    return await inTurn(hashFields(asker, countFor?.id ?? ''), { asker, wanted: { ...wanted, client }, countFor })
   }
 
-  const inTurn = coalesce<Wanted & Pick<Elicitation, 'client'> & { readonly account: Elicitation['client'] }, Link | null>(
-    // The user's own wish takes what others want along.
-    (a, b) => ({ ...a, ...merge(a, b), account: a.account === null ? null : b.account }),
-    (asker, { account, ...wanted }) => {
-      const count = counter(wanted, account)
-      return untilWon(() => findOrCreate(asker, wanted, count))
+  const inTurn = coalesce<Asked, Link | null>(
+    (a, b) => ({ ...a, wanted: { ...a.wanted, ...merge(a.wanted, b.wanted) } }),
+    async (_key, { asker, wanted, countFor }) => {
+      const count = once(async () => {
+        if (countFor !== null) await limiter.count(hashFields(hashPrincipal(wanted.principal), countFor.id))
+      })
+      return await untilWon(() => findOrCreate(asker, wanted, count))
     })
-
-  async function ask (client: Elicitation['client'], wanted: Wanted, account: Elicitation['client']): Promise<Link | null> {
-    return await inTurn(askerHash({ ...wanted, client }), { ...wanted, client, account })
-  }
 
   /** Changes a pending record that nobody else holds, by compare-and-set. */
   async function change (hash: string, holder: string | null, step: (record: Elicitation) => Elicitation): Promise<Turn> {
@@ -184,7 +185,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
 
   return {
     request: (client, wanted) => ask(client, wanted, client),
-    offer: async (wanted, client) => (await ask(null, wanted, client ?? null))!,
+    offer: async (wanted, countFor) => (await ask(null, wanted, countFor))!,
 
     retire: (principal, provider) => generations.begin(hashConnection(principal, provider)),
 
@@ -210,4 +211,12 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
 
 function merge (a: Pick<Wanted, 'scopes' | 'reasons'>, b: Pick<Wanted, 'scopes' | 'reasons'>): Pick<Wanted, 'scopes' | 'reasons'> {
   return { scopes: [...new Set([...a.scopes, ...b.scopes])], reasons: [...new Set([...a.reasons, ...b.reasons])].slice(0, MAX_REASONS) }
+}
+
+function once<T> (work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined
+  return async () => {
+    result ??= work()
+    return await result
+  }
 }

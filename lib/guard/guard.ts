@@ -5,7 +5,7 @@ import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { askerHash, elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, RateLimitedError, StoreContentionError } from '../errors.js'
-import { describeNoPrincipal, hashConnection, parsePrincipal } from '../principal.js'
+import { explainInvalidPrincipal, hashConnection, parsePrincipal } from '../principal.js'
 import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
 import type { Requirement } from './requirements.js'
 import * as texts from './texts.js'
@@ -60,7 +60,7 @@ export function createDecide (services: GuardServices): Decide {
     const made = services.principal(claims)
     const principal = parsePrincipal(made)
     if (principal !== null) return principal
-    log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${describeNoPrincipal(made)}. Have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
+    log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${explainInvalidPrincipal(made)}. Have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
     throw new NotRunError(texts.NO_PRINCIPAL)
   }
 

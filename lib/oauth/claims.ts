@@ -22,8 +22,11 @@ const LABELS = ['email', 'preferred_username', 'name'] as const
 
 /** How an account is named to people, if its claims say so. */
 export function readLabel (claims: Claims): string | undefined {
-  return LABELS.filter(name => name !== 'email' || claims['email_verified'] !== false).map(name => claims[name]).filter(value => typeof value === 'string')
-    .map(value => plainText(value, MAX_LABEL_LENGTH)).find(label => label !== '')
+  const { email, email_verified: verified } = claims
+  // Some servers leave it out, and some send a text.
+  const unverified = verified === false || verified === 'false' ? email : undefined
+  return LABELS.map(name => claims[name]).filter(value => typeof value === 'string' && value !== unverified)
+    .map(value => plainText(String(value), MAX_LABEL_LENGTH)).find(label => label !== '')
 }
 
 /**
@@ -39,10 +42,15 @@ Promise<{ readonly claims: Claims, readonly label: string | undefined }> {
     const claims = await readAccessToken(configuration, registration, registration.resource, tokens.access_token)
     return { claims, label: readLabel(claims) ?? label }
   }
-  const canAsk = label === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
-  return {
-    claims: idToken,
-    label: canAsk ? await withTimeout(client.fetchUserInfo(configuration, tokens.access_token, idToken.sub), USER_INFO_TIMEOUT_MS).then(readLabel, () => undefined) : label
+  return { claims: idToken, label: label ?? await labelAtUserInfo(configuration, tokens.access_token, idToken.sub) }
+}
+
+async function labelAtUserInfo (configuration: Configuration, accessToken: string, subject: string): Promise<string | undefined> {
+  if (configuration.serverMetadata().userinfo_endpoint === undefined) return undefined
+  try {
+    return readLabel(await withTimeout(client.fetchUserInfo(configuration, accessToken, subject), USER_INFO_TIMEOUT_MS))
+  } catch {
+    return undefined
   }
 }
 

@@ -5,9 +5,9 @@ import type { Registration } from '../types.js'
 import { describeProvider, failureReason } from './failure.js'
 import { createOutboundFetch } from './outbound.js'
 
-const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, the definition of a provider can give endpoints instead'
-const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; the definition of a provider can give endpoints instead'
-const OTHER_ISSUER = 'they name another issuer; set issuer to exactly what stands in them'
+const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, a provider\'s definition can give endpoints instead, and oidcLogin a clientSecret'
+const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; a provider\'s definition can give endpoints instead'
+const OTHER_ISSUER = 'its issuer is another one; set issuer to exactly that (with Entra, to that of your tenant)'
 const NO_ENDPOINTS = 'authorization_endpoint or token_endpoint is missing, or is not https'
 
 /** openid-client's view of one provider: the authorization server's metadata and our registration there. */
@@ -16,24 +16,32 @@ export type Configuration = client.Configuration
 /** Where metadata may stand, in this order; the second is asked only where the first does not exist. */
 const ALGORITHMS = ['oidc', 'oauth2'] as const
 const MAX_AGE_MS = 60 * 60_000
-/** Until metadata that could not be had are asked for again. */
+/** How long to wait after metadata could not be had. */
 const PAUSE_MS = 3000
 
 /**
  * Gives the configuration of a provider; pinned endpoints are taken as they are, others are discovered
- * (RFC 8414, OpenID Connect Discovery) when first needed, and again after an hour.
+ * (RFC 8414, OpenID Connect Discovery) when first needed, and again after an hour, while what is known goes on to be used.
  * @throws FST_MCP_CONNECT_PROVIDER_UNAVAILABLE when the metadata cannot be had
  * @throws FST_MCP_CONNECT_PROVIDER_MISCONFIGURED when it cannot be used, now or later
  */
 export function createConfigurations (): (registration: Registration) => Promise<Configuration> {
-  const cache = new Map<Registration, { configuration: Promise<Configuration>, expiresAt: number }>()
+  const known = new Map<Registration, { readonly configuration: Promise<Configuration>, readonly good: boolean, readonly renewAt: number }>()
+
+  function renew (registration: Registration, last: Promise<Configuration> | undefined): Promise<Configuration> {
+    const next = configure(registration)
+    const keep = (configuration: Promise<Configuration>, good: boolean, ms: number): void => {
+      known.set(registration, { configuration, good, renewAt: Date.now() + ms })
+    }
+    keep(last ?? next, true, MAX_AGE_MS)
+    next.then(() => keep(next, true, MAX_AGE_MS), () => keep(last ?? next, last !== undefined, PAUSE_MS))
+    return last ?? next
+  }
+
   return registration => {
-    const cached = cache.get(registration)
-    if (cached !== undefined && cached.expiresAt > Date.now()) return cached.configuration
-    const configuration = configure(registration)
-    cache.set(registration, { configuration, expiresAt: Date.now() + MAX_AGE_MS })
-    configuration.catch(() => cache.set(registration, { configuration, expiresAt: Date.now() + PAUSE_MS }))
-    return configuration
+    const last = known.get(registration)
+    if (last !== undefined && last.renewAt > Date.now()) return last.configuration
+    return renew(registration, last?.good === true ? last.configuration : undefined)
   }
 }
 

@@ -11,10 +11,10 @@ export interface Limiter {
   count (key: string): Promise<void>
 }
 
-/** A store that fails is told once in this time. */
+/** While the store fails, that is told at most once in this time. */
 const TELL_INTERVAL_MS = 60_000
 
-/** @param onError is told, once in a while, why events could not be counted */
+/** @param onError is told why events could not be counted, at most once a minute */
 export function createLimiter (kind: keyof Limits, limit: LimitOption, state: Pick<StateStore, 'count'>, onError: (error: unknown) => void): Limiter {
   let toldAt = -Infinity
 

@@ -126,8 +126,8 @@ t.test('what is wrong with a principal is said, on both sides, without repeating
   process.on('unhandledRejection', note)
   t.teardown(() => { process.off('unhandledRejection', note) })
   for (const [made, what] of [
-    [{ issuer: 'canary', subject: 42 }, 'its subject is no string (number)'],
-    [{ issuer: '', subject: 'canary', tenant: null }, 'its issuer is empty or too long, its tenant is no string (object)'],
+    [{ issuer: 'canary', subject: 42 }, 'its subject is not a string but a number'],
+    [{ issuer: '', subject: 'canary', tenant: null }, 'its issuer is empty or too long, its tenant is null'],
     ['canary', 'its issuer is missing, its subject is missing'],
     [undefined, 'its issuer is missing, its subject is missing']
   ] as const) {

@@ -264,3 +264,13 @@ t.test('a client without URL mode gets its text, whether or not the page may hav
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /^Connect Acme to list your issues\..*then call this again\.$/ }] })
   t.match(server.log.join(''), 'limits.elicitations')
 })
+
+t.test('a fault, and what the host refuses, is told as it is, however often', async t => {
+  for (const [identify, statusCode] of [
+    [() => { throw new Error('the session database is away') }, 500],
+    [() => { throw Object.assign(new Error('no'), { statusCode: 403 }) }, 403]
+  ] as const) {
+    const server = await startServer(t, { limits: { address: few }, browser: { identify } })
+    for (let i = 0; i < 5; i++) t.equal((await server.browser(A).get('/connect')).statusCode, statusCode)
+  }
+})

@@ -71,7 +71,7 @@ t.test('each principal, client and provider has a record of its own', async t =>
     e => e.request(client, { ...wanted, principal: { issuer: 'is', subject: 'c' } }),
     e => e.request({ id: 'd' }, wanted),
     e => e.request({ id: '' }, wanted),
-    e => e.offer(wanted),
+    e => e.offer(wanted, null),
     e => e.request(client, { ...wanted, provider: 'other' })
   ]
   const ids = await Promise.all(variants.map(async variant => (await variant(elicitations))?.id))
@@ -104,7 +104,7 @@ t.test('a decline holds for the cool-down, unless the user begins by themselves'
   await decline(both, first)
   t.equal(await elicitations.request(client, wanted), null)
   t.type((await elicitations.request({ id: 'another' }, wanted))?.id, 'string', 'another client may ask')
-  t.type((await elicitations.offer(wanted)).id, 'string')
+  t.type((await elicitations.offer(wanted, null)).id, 'string')
   await declines.clear(wanted.principal, 'other')
   await declines.clear({ issuer: 'i', subject: 'another' }, wanted.provider)
   t.equal(await elicitations.request(client, wanted), null, 'another provider, or user, is another matter')
@@ -186,7 +186,7 @@ t.test('what is stored tells neither id nor user', async t => {
 t.test('a link whose waiters were told to wait no longer is not handed out again', async t => {
   const elicitations = create(memoryStore().state)
   const first = (await elicitations.request(client, wanted))!
-  const offered = await elicitations.offer(wanted)
+  const offered = await elicitations.offer(wanted, null)
   await elicitations.retire({ ...wanted.principal, subject: 'another' }, wanted.provider)
   t.equal((await elicitations.request(client, wanted))?.id, first.id, 'another user\'s connection is another matter')
   const { now } = Date
@@ -197,7 +197,7 @@ t.test('a link whose waiters were told to wait no longer is not handed out again
   t.not(second.id, first.id)
   t.ok(first.generation < generation && generation <= second.generation)
   t.equal((await elicitations.request(client, wanted))?.id, second.id)
-  t.equal((await elicitations.offer(wanted)).id, offered.id, 'what waits on the connections page was handed to nobody')
+  t.equal((await elicitations.offer(wanted, null)).id, offered.id, 'what waits on the connections page was handed to nobody')
   t.ok(generation < await elicitations.retire(wanted.principal, wanted.provider))
 })
 
@@ -206,7 +206,7 @@ t.test('the cool-down ends', async t => {
   const { elicitations } = both
   await decline(both, (await elicitations.request(client, wanted))!)
   t.equal(await elicitations.request(client, wanted), null)
-  t.type((await elicitations.offer(wanted)).id, 'string', 'what waits on the connections page has none')
+  t.type((await elicitations.offer(wanted, null)).id, 'string', 'what waits on the connections page has none')
   advance(t, limits.coolDownMs + 1)
   t.type((await elicitations.request(client, wanted))?.id, 'string')
 })
@@ -217,12 +217,14 @@ t.test('a record that the store did not take is not handed out', async t => {
   await t.rejects(elicitations.request(client, wanted), { code: 'FST_MCP_CONNECT_STORE_CONTENTION' })
 })
 
-t.test('what the user asks for counts for nobody, also when a client asks at the same time', async t => {
+t.test('what the user asks for counts for nobody, and a client may have what is there', async t => {
   const { state } = memoryStore()
   const limiter = { count: async () => { throw new RateLimitedError('elicitations', true, 1000) } }
   const elicitations = createElicitations({ state, sealer, declines: createDeclines({ state, sealer }, 0), limiter, onAbandoned: () => {} }, limits.ttlMs)
-  const asked = await Promise.allSettled([elicitations.offer(wanted, client), elicitations.offer(wanted, client), elicitations.offer(wanted), elicitations.offer(wanted, client)])
-  t.strictSame(asked.map(({ status }) => status), ['rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
+  await t.rejects(elicitations.offer(wanted, client), { code: 'FST_MCP_CONNECT_RATE_LIMITED' })
+  const [refused, own] = await Promise.allSettled([elicitations.offer(wanted, client), elicitations.offer(wanted, null)])
+  t.match([refused.status, own.status], ['rejected', 'fulfilled'], 'at the same time, too')
+  t.ok(await elicitations.offer(wanted, client))
 })
 
 t.test('a new record counts once, however often somebody else was quicker', async t => {

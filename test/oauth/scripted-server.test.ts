@@ -78,10 +78,22 @@ t.test('metadata: the OpenID address first, RFC 8414 only where that does not ex
   await Promise.all([configurations(provider), configurations(provider)])
   await configurations(provider)
   t.strictSame(scripted.requests.splice(0), ['GET /.well-known/openid-configuration'])
-  await t.test('and again after that', async t => {
+  await t.test('and again after that, while what is known goes on to be used', async t => {
     advance(t, 3_600_001)
-    await configurations(provider)
-    t.strictSame(scripted.requests.splice(0), ['GET /.well-known/openid-configuration'])
+    const { '/.well-known/openid-configuration': answer } = scripted.answers
+    scripted.answers['/.well-known/openid-configuration'] = json({}, 503)
+    const asked = async (): Promise<string[]> => {
+      while (scripted.requests.length === 0) await new Promise(setImmediate)
+      return scripted.requests.splice(0)
+    }
+    const known = await configurations(provider)
+    t.strictSame(await asked(), ['GET /.well-known/openid-configuration'])
+    t.equal(await configurations(provider), known, 'also when the server is in trouble')
+    scripted.answers['/.well-known/openid-configuration'] = answer!
+    advance(t, 3_600_001)
+    t.equal(await configurations(provider), known)
+    t.strictSame(await asked(), ['GET /.well-known/openid-configuration'])
+    while (await configurations(provider) === known) await new Promise(setImmediate)
   })
   scripted.answers['/.well-known/oauth-authorization-server'] = scripted.answers['/.well-known/openid-configuration']!
   delete scripted.answers['/.well-known/openid-configuration']
@@ -93,7 +105,7 @@ t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
   const faults: Array<[name: string, message: RegExp, commit: (scripted: Scripted) => void]> = [
     ['no S256', /metadata of Acme .* does not list S256.*give endpoints/, ({ metadata }) => { delete metadata['code_challenge_methods_supported'] }],
     ['plain only', /metadata of Acme .* does not list S256.*give endpoints/, ({ metadata }) => { metadata['code_challenge_methods_supported'] = ['plain'] }],
-    ['another issuer, and no fall-through to the second address', /they name another issuer; set issuer to exactly what stands in them/, scripted => {
+    ['another issuer, and no fall-through to the second address', /its issuer is another one; set issuer to exactly that/, scripted => {
       scripted.answers['/.well-known/oauth-authorization-server'] = json({ ...scripted.metadata })
       scripted.metadata['issuer'] = 'https://other.example'
     }],
@@ -244,6 +256,8 @@ t.test('STA-13 STA-14 OAR-25 openid asks for an id_token of the server\'s own, b
   t.match((await redeem(await sign(labels))).account, { subject: 'x', label: /^a@acme\.example x{84}…$/ }, 'INP-14 one line of 100 characters')
   t.equal((await redeem(await sign({ ...labels, email: { canary: 1 } }))).account?.label, 'a')
   t.equal((await redeem(await sign({ ...labels, email: 'victim@acme.example', email_verified: false }))).account?.label, 'a', 'nobody is called by an address that may not be theirs')
+  for (const verified of ['false', false]) t.equal((await redeem(await sign({ email: 'v@acme.example', preferred_username: 'v@acme.example', name: 'V', email_verified: verified }))).account?.label, 'V')
+  t.equal((await redeem(await sign({ ...labels, email: 'b@acme.example', email_verified: true }))).account?.label, 'b@acme.example')
   for (const email of ['\u3164', '\u2800', '\u115f\u200b', '']) t.equal((await redeem(await sign({ ...labels, email }))).account?.label, 'a', 'nor by what cannot be seen')
   for (const change of [{ nonce: undefined }, { nonce: 'other' }, { iss: 'https://other.example' }, { aud: 'other' }, { exp: now - 60 }]) {
     await t.rejects(redeem(await sign(change)), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED' }, JSON.stringify(change))

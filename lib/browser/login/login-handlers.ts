@@ -4,7 +4,7 @@ import { readAuthorizationResponse, readState } from '../../oauth/authorization-
 import { readUser } from '../../oauth/claims.js'
 import { switchAccountPrompt, type Configuration } from '../../oauth/configuration.js'
 import { redeemCode, wasBadCode, type CodeExchange } from '../../oauth/token-request.js'
-import { describeNoPrincipal, parsePrincipal } from '../../principal.js'
+import { explainInvalidPrincipal, parsePrincipal } from '../../principal.js'
 import { randomToken } from '../../random.js'
 import type { BrowserSession } from '../../state/browser-sessions.js'
 import { signedOutPage } from '../pages/signed-out.js'
@@ -24,7 +24,7 @@ Record<'start' | 'callback' | 'signOut' | 'signedOut', Handler> {
     const { claims, label } = await readUser(metadata, registration, await redeemCode(metadata, registration, exchange))
     const made = login.principal(claims)
     const principal = parsePrincipal(made)
-    if (principal === null) throw new IdentityInvalidError('of the claims of whoever signs in, principal(claims) must make', describeNoPrincipal(made))
+    if (principal === null) throw new IdentityInvalidError('of the claims of whoever signs in, principal(claims) must make', explainInvalidPrincipal(made))
     return { principal, label: label ?? principal.subject }
   }
 
@@ -48,11 +48,11 @@ Record<'start' | 'callback' | 'signOut' | 'signedOut', Handler> {
       remember(request, { returnTo })
       const metadata = await configuration(registration)
       const answer = readAuthorizationResponse(metadata, registration, request.query)
-      // A double click: whoever was quicker is signed in by now, or is about to be.
+      // A double click: the other request decides. The page asks for signing in again if that one has failed.
       if (!await pending.claim(reply, state)) return reply.redirect(returnTo, 303)
       if (answer.kind === 'denied') throw new SignInDeclinedError()
       if (answer.kind === 'error') throw new SignInFailedError(answer.reason)
-      await session.begin(request, reply, await redeem(metadata, { response: urls.withQuery(redirectUri, request), state, codeVerifier, nonce }))
+      await session.begin(request, reply, await redeem(metadata, { response: urls.withQueryOf(request, redirectUri), state, codeVerifier, nonce }))
       return reply.redirect(returnTo, 303)
     }),
 
@@ -70,15 +70,15 @@ Record<'start' | 'callback' | 'signOut' | 'signedOut', Handler> {
   }
 }
 
-/** What goes wrong at an authorization server is told in the words of a provider, where the user connects something. */
+/** These errors are worded for connecting a provider, and a login needs its own. */
 function inWordsOfTheLogin (handler: Handler): Handler {
   return async (request, reply) => {
     try {
       return await handler(request, reply)
     } catch (error) {
       const { code = '', message } = error as Error & { code?: string }
-      if (['STATE_INVALID', 'ISS_MISMATCH', 'RESPONSE_INVALID'].includes(shortCode(code))) throw new SignInInvalidError(message)
-      if (wasBadCode(error)) throw new SignInInvalidError('the authorization server does not know its code')
+      if (['STATE_INVALID', 'RESPONSE_INVALID'].includes(shortCode(code))) throw new SignInInvalidError(message)
+      if (wasBadCode(error)) throw new SignInInvalidError('invalid_grant: its code is unknown, used or expired, or was given to another client or redirect URI')
       if (['EXCHANGE_FAILED', 'PROVIDER_UNAVAILABLE', 'PROVIDER_MISCONFIGURED'].includes(shortCode(code))) throw new SignInFailedError(message)
       throw error
     }

@@ -17,9 +17,9 @@ export interface SessionCookie {
   end (request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
-/** A session that another registration has begun is none: its user may be somebody else's. */
-export function createSessionCookie (ring: KeyRing, cookies: Cookies, sessions: BrowserSessions, { issuer, clientId, absoluteTtlMs }: OidcLogin): SessionCookie {
-  const seals = createSeals(ring, `${cookies.beginning} session of ${clientId} at ${issuer}`, absoluteTtlMs, z.object({ id: z.string() }))
+/** Sessions are bound to the registration that they were begun with: another one may call its users differently. */
+export function createSessionCookie (ring: KeyRing, cookies: Cookies, sessions: BrowserSessions, { issuer, clientId, resource = '', absoluteTtlMs }: OidcLogin): SessionCookie {
+  const seals = createSeals(ring, JSON.stringify([cookies.beginning, 'session', issuer, clientId, resource]), absoluteTtlMs, z.object({ id: z.string() }))
   const idOf = async (request: FastifyRequest): Promise<string | undefined> => (await seals.open(cookies.read(request, NAME)))?.id
 
   return {
@@ -29,7 +29,8 @@ export function createSessionCookie (ring: KeyRing, cookies: Cookies, sessions: 
     },
 
     async begin (request, reply, user) {
-      const [old, id] = [await idOf(request), await sessions.begin(user)]
+      const old = await idOf(request)
+      const id = await sessions.begin(user)
       // Until the browser closes: how long it lives is for the server to say.
       cookies.write(reply, NAME, await seals.seal({ id }))
       if (old !== undefined) await sessions.end(old)

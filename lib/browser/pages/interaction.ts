@@ -65,7 +65,7 @@ export function completedPage ({ provider, server, account, connections }: { pro
   })
 }
 
-/** The user said no here, or the user or the provider did there. */
+/** Declined on our page, or at the provider. */
 export function declinedPage ({ provider, connections }: { provider: string, connections: string }): string {
   return layout({
     title: 'Declined',

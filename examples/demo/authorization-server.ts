@@ -57,7 +57,10 @@ export interface AuthorizationServer {
 export async function startAuthorizationServer (options: AuthorizationServerOptions): Promise<AuthorizationServer> {
   const database = openDatabase(options.database ?? inMemory)
   const server = createServer()
+  let closed = false
   const close = async () => {
+    if (closed) return
+    closed = true
     if (server.listening) {
       server.close()
       server.closeAllConnections()

@@ -67,9 +67,9 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     // Before the cookie, which a finished flow has no more: the owner's second click is no attack.
     if (flow.status !== 'started') throw new ConsumedError()
     await assertNotRevoked(flow, visitor.principal)
-    if (!sameBrowser) throw new FlowCookieMissingError()
-    // The link was good when the button was pressed; from then on the flow's own time counts.
+    // The link was good when the button was pressed; from then on the flow's own time counts. Its cookie ends with it.
     if (flow.expiresAt <= Date.now()) throw new ExpiredError()
+    if (!sameBrowser) throw new FlowCookieMissingError()
     return { flow, elicitation, principal: visitor.principal }
   }
 

@@ -27,6 +27,7 @@ t.test('STA-04 the authorization response comes too late', async t => {
   const browser = server.browser(A)
   const callback = await server.untilCallback(browser, url)
   advance(t, FLOW_TTL_MS + 1000)
+  for (const name of [...browser.cookies.keys()].filter(name => name.includes('-flow-'))) browser.cookies.delete(name)     // its Max-Age is over, too
   const answer = await browser.get(callback.href)
   t.equal(answer.statusCode, 410)
   t.equal(title(answer), 'This link has expired')

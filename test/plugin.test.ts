@@ -205,6 +205,16 @@ t.test('what the host\'s own functions do wrong ends in a page, and in the log',
   }
 })
 
+t.test('what somebody says under a code of Fastify\'s is not repeated', async t => {
+  const lines: string[] = []
+  const app = Fastify({ logger: { stream: { write (line: string) { lines.push(line) } } } })
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, options({ browser: { identify: () => { throw Object.assign(new Error('canary'), { code: 'FST_ERR_OF_A_HOST', statusCode: 400 }) } } }))
+  t.equal((await app.inject('/connect')).statusCode, 400)
+  t.match(lines.join(''), 'FST_ERR_OF_A_HOST')
+  t.notMatch(lines.join(''), 'canary')
+})
+
 t.test('T16 the way back after signing in is a path of ours, however the request was spelled', async t => {
   const app = Fastify({ routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true } })
   t.teardown(() => app.close())

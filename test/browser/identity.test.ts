@@ -73,6 +73,34 @@ t.test('an access token that is not for this resource, of this issuer, or for ev
   }
 })
 
+t.test('REC-14 clocks that differ by seconds keep nobody out', async t => {
+  const now = Math.floor(Date.now() / 1000)
+  const jwt = (_context: unknown, _token: unknown, parts: { payload: object }): void => { Object.assign(parts.payload, { nbf: now + 15 }) }
+  const server = await startWithLogin(t, {
+    login: { resource: `${BASE_URL}/mcp`, scopes: ['mcp:tools'] }, settings: { formats: { customizers: { jwt } } } as Configuration
+  })
+  t.equal((await server.person('alice').signIn()).statusCode, 303)
+})
+
+t.test('a UserInfo endpoint that does not answer keeps nobody waiting for long: it is but a name', async t => {
+  const server = await startWithLogin(t)
+  const { fetch, setTimeout } = globalThis
+  const waits: unknown[] = []
+  t.intercept(globalThis, 'fetch', {
+    value: async (url: string, init: RequestInit) => new URL(url).pathname === '/me' ? await new Promise(() => {}) : await fetch(url, init)
+  })
+  t.intercept(globalThis, 'setTimeout', {
+    value: (work: () => void, ms: number, ...args: []) => {
+      waits.push(ms)
+      return setTimeout(work, ms === 3000 ? 1 : ms, ...args)
+    }
+  })
+  const { browser, signIn } = server.person('alice')
+  t.equal((await signIn()).statusCode, 303)
+  t.ok(waits.includes(3000))
+  t.match((await browser.get('/connect')).body, 'Signed in as <strong>employee-1</strong>')
+})
+
 t.test('who wants another account is asked for one, by servers that know how', async t => {
   for (const [settings, prompt] of [[{}, 'login'], [{ discovery: { prompt_values_supported: ['none', 'login', 'select_account'] } as never }, 'select_account']] as const) {
     const server = await startWithLogin(t, { settings })

@@ -1,3 +1,4 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import Fastify from 'fastify'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -17,6 +18,7 @@ import { createSealer } from '../../lib/vault/sealer.js'
 import { title, USER_HEADER } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
 import { startWithLogin } from '../fixtures/login.js'
+import { openMcpSession } from '../fixtures/mcp-session.js'
 import { A, A2, A3, B, startServer } from '../fixtures/server.js'
 
 const MINUTE_MS = 60_000
@@ -273,4 +275,36 @@ t.test('a fault, and what the host refuses, is told as it is, however often', as
     const server = await startServer(t, { limits: { address: few }, browser: { identify } })
     for (let i = 0; i < 5; i++) t.equal((await server.browser(A).get('/connect')).statusCode, statusCode)
   }
+})
+
+t.test('a store that does not answer when it should count holds nobody up', async t => {
+  const store = memoryStore()
+  let hangs = false
+  const count: typeof store.state.count = async (...args) => hangs ? await new Promise(() => {}) : await store.state.count(...args)
+  const server = await startServer(t, { store: { ...store, state: { ...store.state, count } } })
+  hangs = true
+  const { setTimeout } = globalThis
+  const waits: unknown[] = []
+  t.intercept(globalThis, 'setTimeout', {
+    value: (work: () => void, ms: number, ...args: []) => {
+      waits.push(ms)
+      return setTimeout(work, ms === 1000 ? 1 : ms, ...args)
+    }
+  })
+  t.equal((await server.browser(null).get('/connect')).statusCode, 303)
+  t.ok(waits.includes(1000))
+})
+
+t.test('what a client wants beyond its limit is asked for on the link that the user has', async t => {
+  const server = await startServer(t, { limits: { elicitations: { max: 1, windowMs: MINUTE_MS } } })
+  await server.elicit(A)
+  const a = server.browser(A)
+  const link = String((await a.press('/connect', '/other/connect')).headers.location)
+  const mcp = new McpServer({ name: 'test', version: '1.0.0' })
+  const { requireConnection } = server.app.mcpConnect.for(mcp)
+  mcp.registerTool('change', {}, requireConnection('other', { scopes: ['issues:write'], reason: 'to change them' }, async () => ({ content: [] })))
+  const { client, close } = await openMcpSession(mcp, { user: A })
+  t.teardown(close)
+  t.match(await client.callTool({ name: 'change' }), { isError: true, content: [{ text: /^Connect Acme to change them\./ }] })
+  t.match((await a.get(link)).body, /to change them.*issues:write/s)
 })

@@ -1,3 +1,4 @@
+import type { AuditIds } from './audit-events.js'
 import type { Connection, Principal } from './types.js'
 
 /** Augment it with your providers and `requireConnection` knows their names: `{ github: Connection }`. */
@@ -101,4 +102,9 @@ export interface McpConnect {
    * @throws FST_MCP_CONNECT_OPTIONS when the option `browser` is a login of your own
    */
   revokeBrowserSessions (principal: Principal): Promise<void>
+  /**
+   * What a principal and its tenant are called in the events of `onAudit`: to find what is known of somebody.
+   * @throws FST_MCP_CONNECT_OPTIONS when it is no principal
+   */
+  auditIdsOf (principal: Principal): AuditIds
 }

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import type { Limits } from './types.js'
 
 /*
  * Every error code of the package. Messages are fixed or name configuration only, so that they are safe for the model,
@@ -47,6 +48,7 @@ export const CsrfFailedError = createError(`${CODE}CSRF_FAILED`, 'The form is no
 export const OriginMismatchError = createError<[string, string]>(`${CODE}ORIGIN_MISMATCH`,
   'A form came with the Origin %s, and baseUrl is %s; if the former is yours, set baseUrl to the address that people open', 403)
 export const FormInvalidError = createError(`${CODE}FORM_INVALID`, 'The form is not one of this server\'s', 400)
+export const NavigationRequiredError = createError(`${CODE}NAVIGATION_REQUIRED`, 'The browser loaded this in advance, or inside of another page', 403)
 export const NotAuthorizedError = createError(`${CODE}NOT_AUTHORIZED`, 'This user may not connect this provider', 403)
 export const NotFoundError = createError(`${CODE}NOT_FOUND`, 'There is nothing here', 404)
 export const MethodNotAllowedError = createError(`${CODE}METHOD_NOT_ALLOWED`, 'This address does not take that method', 405)
@@ -71,14 +73,18 @@ export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}
 
 /** Too many of something (RFC 6585 section 4). The first one beyond the limit says so: the others need not be told again. */
 export class RateLimitedError extends createError(`${CODE}RATE_LIMITED`, 'Too many requests', 429) {
-  constructor (readonly limit: string, readonly first: boolean, readonly retryAfterMs: number) {
+  constructor (readonly limit: keyof Limits, readonly first: boolean, readonly retryAfterMs: number) {
     super()
   }
 }
 
 // What is stored
-export const SealBrokenError = createError<[string]>(`${CODE}SEAL_BROKEN`,
-  'A stored value cannot be opened: it was changed or moved, or its key (id %s) is not in the keys option. Put that key back at the end of keys; or, if it is of another application, give each its own store', 500)
+export class SealBrokenError extends createError<[string]>(`${CODE}SEAL_BROKEN`,
+  'A stored value cannot be opened: it was changed or moved, or its key (id %s) is not in the keys option. Put that key back at the end of keys; or, if it is of another application, give each its own store', 500) {
+  constructor (readonly keyId: string) {
+    super(keyId)
+  }
+}
 export const SchemaMissingError = createError<[string, string]>(`${CODE}SCHEMA_MISSING`,
   'The %s tables are missing, or of an older version; call %s before the application starts', 500)
 export const SchemaNewerError = createError<[string, string]>(`${CODE}SCHEMA_NEWER`,

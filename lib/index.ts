@@ -9,6 +9,7 @@ export { migratePostgres, postgresMigrations, type PostgresClient, type Postgres
 export { redisStore, type RedisClient, type RedisStoreOptions, type RedisSubscriber } from './stores/redis.js'
 export { sqliteStore } from './stores/sqlite.js'
 export { migrateSqlite, sqliteMigrations, type SqliteDatabase, type SqliteStatement } from './stores/sqlite-schema.js'
+export type { AuditEvent, AuditEventName, AuditEvents, AuditIds } from './audit-events.js'
 export type { Bus, Revision, StateStore, Store, Stored, TokenVault } from './storage.js'
 export type { ConnectionOf, ContextOf, Guard, McpConnect, McpConnectProviders, McpServerLike, ProviderName, RequireOptions, ResealOptions, ResealReport } from './decorator.js'
 export type {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { OptionsError } from './errors.js'
+import type { AddressPolicy } from './ip-address.js'
 import { allowLoopbackHttp } from './loopback.js'
-import { registrationShape } from './registration.js'
+import { readPolicy, registrationShape } from './registration.js'
 import { durationSchema, objectErrors, scopesSchema } from './schemas.js'
 import type { OidcLogin, OidcLoginOptions } from './types.js'
 
@@ -14,11 +15,11 @@ const DAY_MS = 24 * 60 * MINUTE_MS
  * @throws FST_MCP_CONNECT_OPTIONS with the path of what is wrong and how to fix it
  */
 export function oidcLogin (options: OidcLoginOptions): OidcLogin {
-  const loopbackHttp = options?.[allowLoopbackHttp] === true
-  const result = optionsSchema(loopbackHttp).safeParse(options)
+  const policy = readPolicy(options)
+  const result = optionsSchema(policy).safeParse(options)
   if (!result.success) throw new OptionsError(`oidcLogin: ${z.prettifyError(result.error)}`)
   const { scopes, ...rest } = result.data
-  return Object.freeze({ ...rest, scopes: Object.freeze([...new Set(['openid', ...scopes])]), [allowLoopbackHttp]: loopbackHttp, kind: 'oidc login' as const })
+  return Object.freeze({ ...rest, scopes: Object.freeze([...new Set(['openid', ...scopes])]), [allowLoopbackHttp]: policy.loopback, kind: 'oidc login' as const })
 }
 
 /** Whether somebody has made it with `oidcLogin`, of this copy of the package or of another. */
@@ -26,9 +27,9 @@ export function isOidcLogin (value: object): value is OidcLogin {
   return (value as Partial<OidcLogin>).kind === 'oidc login'
 }
 
-function optionsSchema (loopbackHttp: boolean) {
+function optionsSchema (policy: AddressPolicy) {
   const shape = {
-    ...registrationShape(loopbackHttp),
+    ...registrationShape(policy),
     scopes: scopesSchema.readonly().default(['profile', 'email']),
     idleTtlMs: durationSchema(MINUTE_MS, DAY_MS).default(30 * MINUTE_MS),
     absoluteTtlMs: durationSchema(MINUTE_MS, 30 * DAY_MS).default(8 * 60 * MINUTE_MS)

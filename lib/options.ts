@@ -9,7 +9,7 @@ import type { BrowserIdentity, Claims, LimitOption, Limits, McpConnectOptions, O
 import { parseSecret } from './vault/secret.js'
 
 /** The options, checked and complete. */
-export interface Settings extends Omit<Required<McpConnectOptions>, 'baseUrl' | 'keys' | 'providers' | 'limits'> {
+export interface Settings extends Omit<Required<McpConnectOptions>, 'baseUrl' | 'keys' | 'providers' | 'limits' | 'onAudit'>, Pick<McpConnectOptions, 'onAudit'> {
   readonly baseUrl: URL
   readonly keys: readonly [Buffer, ...Buffer[]]
   readonly limits: Required<Limits>
@@ -96,6 +96,7 @@ const shape = {
   elicitationTtlMs: durationSchema(MINUTE_MS, DAY_MS).default(15 * MINUTE_MS),
   declineCoolDownMs: durationSchema(0, DAY_MS).refine(ms => ms === 0 || ms >= 1000, 'must be milliseconds, from 1000; or 0 for none').default(5 * MINUTE_MS),
   limits: z.strictObject(limitsShape, { error: objectErrors(Object.keys(limitsShape)) }).prefault({}),
+  onAudit: functionSchema<NonNullable<Settings['onAudit']>>('must be a function (event) => void').exactOptional(),
   cookieName: z.string(COOKIE_NAME).regex(/^[a-z0-9_-]{1,40}$/i, COOKIE_NAME).default('mcp-connect'),
   decoratorName: z.string(DECORATOR_NAME).regex(/^[a-z_$][\w$]*$/i, DECORATOR_NAME).default('mcpConnect')
 }

@@ -9,6 +9,7 @@ import { createLogin } from './browser/login/create-login.js'
 import { createMismatches } from './browser/mismatches.js'
 import { registerRoutes } from './browser/routes.js'
 import { createStateCookies } from './browser/state-cookies.js'
+import { takeUnreadableAddresses } from './browser/unreadable-addresses.js'
 import { createUrls } from './browser/urls.js'
 import { createVisitLimits } from './browser/visit-limits.js'
 import { createConnections } from './connections/connections.js'
@@ -16,7 +17,7 @@ import { createResealing } from './connections/resealing.js'
 import type { ContextOf, Guard, McpConnect, McpServerLike } from './decorator.js'
 import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
-import { createElicitations, type Elicitation } from './elicitation/elicitations.js'
+import { createElicitations } from './elicitation/elicitations.js'
 import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
 import { OptionsError } from './errors.js'
 import { createDecide } from './guard/guard.js'
@@ -26,11 +27,11 @@ import { createConfigurations } from './oauth/configuration.js'
 import { isOidcLogin } from './oidc-login.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
-import { hashConnection, parsePrincipal } from './principal.js'
+import { auditIdsOf, parsePrincipal } from './principal.js'
 import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfMemory, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
 import { createLimiter, type Limiter } from './state/limiter.js'
-import type { Limits, McpConnectOptions } from './types.js'
+import type { Limits, McpConnectOptions, Principal } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
 import { createSealer } from './vault/sealer.js'
 
@@ -66,19 +67,18 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const sealer = createSealer(ring)
   const records = { state, sealer, onUnreadable: warnOnce(log) }
   const declines = createDeclines(records, settings.declineCoolDownMs)
-  const audit = createAudit(log)
-  const onAbandoned = ({ principal, provider }: Elicitation, holder: string): void =>
-    audit({ event: 'exchange.orphan_possible', attempt: holder, provider, connection: hashConnection(principal, provider) })
+  const audit = createAudit(log, settings.onAudit)
   const limiter = (kind: keyof Limits): Limiter => createLimiter(kind, limits[kind], checkState(store.state, COUNT_TIMEOUT_MS), error =>
     log.warn({ err: error }, 'mcp-connect: the store failed to count, and what it should have counted was let through'))
-  const elicitations = createElicitations({ ...records, declines, limiter: limiter('elicitations'), onAbandoned }, settings.elicitationTtlMs)
-  const sessions = isOidcLogin(browser) ? createBrowserSessions(records, { idleMs: browser.idleTtlMs, absoluteMs: browser.absoluteTtlMs }) : null
-  const resealing = createResealing({ vault, sealer, log })
-  const connections = createConnections({ vault, sealer, resealing })
+  const elicitations = createElicitations({ ...records, declines, limiter: limiter('elicitations'), audit }, settings.elicitationTtlMs)
+  const sessions = isOidcLogin(browser) ? createBrowserSessions({ ...records, audit }, { idleMs: browser.idleTtlMs, absoluteMs: browser.absoluteTtlMs }) : null
+  const resealing = createResealing({ vault, sealer, audit, log })
+  const connections = createConnections({ vault, sealer, resealing, audit })
   const completion = await createCompletion(checkBus(store.bus, START_TIMEOUT_MS), error =>
     log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
   closers.push(completion.close, resealing.close)
 
+  takeUnreadableAddresses(app, app.prefix + prefix)
   await app.register(async child => {
     logRoutesOnly(child)
     const cookies = await createCookies(child, urls.secure, settings.cookieName)
@@ -119,6 +119,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     whenCapabilityUnknown: settings.whenCapabilityUnknown,
     connectionsUrl: urls.connections,
     elicitationUrl: id => urls.elicitation(id),
+    audit,
     log
   })
   const mcpConnect: McpConnect = {
@@ -131,12 +132,18 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     reseal: resealing.all,
     async revokeBrowserSessions (principal) {
       if (sessions === null) throw new OptionsError('revokeBrowserSessions ends sessions of oidcLogin; those of a login of your own are yours to end')
-      const who = parsePrincipal(principal)
-      if (who === null) throw new OptionsError('revokeBrowserSessions takes a principal: { issuer, subject, tenant? }')
-      await sessions.endAll(who)
-    }
+      await sessions.endAll(requirePrincipal('revokeBrowserSessions', principal))
+    },
+    auditIdsOf: principal => auditIdsOf(requirePrincipal('auditIdsOf', principal))
   }
   app.decorate(settings.decoratorName, mcpConnect)
+}
+
+/** @throws FST_MCP_CONNECT_OPTIONS */
+function requirePrincipal (method: string, value: unknown): Principal {
+  const principal = parsePrincipal(value)
+  if (principal === null) throw new OptionsError(`${method} takes a principal: { issuer, subject, tenant? }`)
+  return principal
 }
 
 /** Says of each key that is missing once that records of it count as none. */

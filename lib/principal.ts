@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { AuditIds } from './audit-events.js'
 import { hashFields } from './encoding.js'
 import type { Principal } from './types.js'
 
@@ -47,6 +48,17 @@ export function principalFields ({ tenant = '', issuer, subject }: Principal): r
 /** Names a principal in keys, without telling who it is. */
 export function hashPrincipal (principal: Principal): string {
   return hashFields('principal', ...principalFields(principal))
+}
+
+/** Names a principal and its tenant in audit events. */
+export function auditIdsOf (principal: Principal): AuditIds {
+  const { tenant } = principal
+  return { principal: hashPrincipal(principal), ...tenant !== undefined && { tenant: hashFields('tenant', tenant) } }
+}
+
+/** Names an MCP client in audit events. */
+export function hashClient (id: string): string {
+  return hashFields('client', id)
 }
 
 /** Names what a principal connects, or has connected, in keys and messages. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { isSecure } from './loopback.js'
+import { literalAddress, mayConnect, type AddressPolicy } from './ip-address.js'
+import { allowLoopbackHttp, isSecure } from './loopback.js'
 import { scopesSchema } from './schemas.js'
 
 /*
@@ -13,27 +14,46 @@ const MISSING_SECRET = `${MISSING} For a public client leave the key out`
 const OWN_PARAMETERS = ['client_id', 'client_secret', 'response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce', 'max_age',
   'code_challenge', 'code_challenge_method', 'resource', 'request', 'request_uri']
 
-/** @param loopbackHttp whether `http:` addresses on this machine are let through */
-export function urlSchema (loopbackHttp: boolean): z.ZodString {
-  return z.string('must be an absolute https: URL').refine(value => isSafeUrl(value, loopbackHttp),
+/** What a definition, which is not checked yet, lets through beside public https: addresses. */
+export function readPolicy (definition: { readonly privateHosts?: unknown, readonly [allowLoopbackHttp]?: unknown } | undefined): AddressPolicy {
+  const { privateHosts, [allowLoopbackHttp]: loopback } = definition ?? {}
+  return { loopback: loopback === true, privateHosts: Array.isArray(privateHosts) ? privateHosts : [] }
+}
+
+export function urlSchema ({ loopback }: Pick<AddressPolicy, 'loopback'>): z.ZodString {
+  return z.string('must be an absolute https: URL').refine(value => isSafeUrl(value, loopback),
     'must be an absolute https: URL without user, password or fragment; for http: on localhost or 127.0.0.1, import the symbol allowLoopbackHttp and set [allowLoopbackHttp]: true')
 }
 
-export function registrationShape (loopbackHttp: boolean) {
-  const url = urlSchema(loopbackHttp)
+/** An address that this package itself connects to. */
+export function endpointSchema (policy: AddressPolicy): z.ZodString {
+  return urlSchema(policy).refine(value => !URL.canParse(value) || isPublic(new URL(value), policy),
+    'leads to an address that is not public; if that is meant to be so, put the host into privateHosts')
+}
+
+const HOST = 'must be a host, as in login.corp.example: lower case, without a port or wildcards'
+const host = z.string(HOST).refine(value => URL.canParse(`https://${value}`) && new URL(`https://${value}`).hostname === value && !value.includes('*'), HOST)
+
+export function registrationShape (policy: AddressPolicy) {
   return {
-    issuer: url.refine(value => !value.includes('/.well-known/'), 'must be the issuer itself; its metadata address is found from it'),
+    issuer: endpointSchema(policy).refine(value => !value.includes('/.well-known/'), 'must be the issuer itself; its metadata address is found from it'),
     clientId: z.string(MISSING).min(1, MISSING),
     clientSecret: z.string(MISSING_SECRET).min(1, MISSING_SECRET).exactOptional(),
     clientAuthentication: z.enum(['client_secret_basic', 'client_secret_post'], 'must be "client_secret_basic" or "client_secret_post"').default('client_secret_basic'),
     scopes: scopesSchema.readonly().default([]),
-    resource: url.exactOptional(),
+    resource: urlSchema(policy).exactOptional(),
+    privateHosts: z.array(host, 'must be a list of hosts').readonly().default([]),
     authorizationParameters: z.record(z.string(), z.string('must be a string'), 'must be an object of strings').readonly().default({}).superRefine((parameters, context) => {
       for (const name of Object.keys(parameters)) {
         if (OWN_PARAMETERS.includes(name)) context.addIssue({ code: 'custom', path: [name], message: 'is set by the plugin; take it out' })
       }
     })
   }
+}
+
+function isPublic (url: URL, policy: AddressPolicy): boolean {
+  const address = literalAddress(url)
+  return address === null || mayConnect(url.hostname, address, policy)
 }
 
 function isSafeUrl (value: string, loopbackHttp: boolean): boolean {

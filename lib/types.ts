@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditEvent } from './audit-events.js'
 import type { allowLoopbackHttp } from './loopback.js'
 import type { Store, TokenVault } from './storage.js'
 
@@ -55,6 +56,11 @@ export interface RegistrationOptions {
   readonly clientAuthentication?: 'client_secret_basic' | 'client_secret_post'
   /** Further parameters of the authorization request. @default {} */
   readonly authorizationParameters?: Readonly<Record<string, string>>
+  /**
+   * Hosts, as in `login.corp.example`, that may have addresses of a private network. All others must have public ones: requests to the
+   * authorization server go nowhere else, wherever its metadata or its name lead. @default []
+   */
+  readonly privateHosts?: readonly string[]
   /** Unsafe: lets `http:` addresses through that lead to this machine. For development and tests. */
   readonly [allowLoopbackHttp]?: boolean
 }
@@ -141,7 +147,7 @@ export interface ProviderDefinition extends RegistrationOptions {
 
 /** This server's registration at an authorization server, checked and complete. */
 export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'clientAuthentication' | 'scopes' |
-  'resource' | 'authorizationParameters' | typeof allowLoopbackHttp> {
+  'resource' | 'authorizationParameters' | 'privateHosts' | typeof allowLoopbackHttp> {
   /** Whether metadata that do not say so are taken for those of a server with PKCE and `S256`. */
   readonly assumesS256?: boolean
 }
@@ -149,6 +155,7 @@ export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoi
 /** A checked and complete definition. */
 export interface Provider extends ProviderDefinition {
   readonly clientAuthentication: 'client_secret_basic' | 'client_secret_post'
+  readonly privateHosts: readonly string[]
   readonly scopes: readonly string[]
   readonly scopeSeparator: ' ' | ','
   readonly authorizationParameters: Readonly<Record<string, string>>
@@ -200,6 +207,11 @@ export interface McpConnectOptions {
   readonly declineCoolDownMs?: number
   /** Rate limits, over all processes that share the store. */
   readonly limits?: Limits
+  /**
+   * Is told of everything that a security audit wants to know: `docs/audit.md` lists the events. They are in the log too. It is not
+   * waited for, and what it throws goes to the log; keeping events, and for how long, is the host's.
+   */
+  readonly onAudit?: (event: AuditEvent) => unknown
   /** What the names of the plugin's cookies begin with, after `__Host-`. Each instance on one host needs its own, whatever its port and path. @default 'mcp-connect' */
   readonly cookieName?: string
   /** The name of the decorator, `app.mcpConnect`. Each instance in one scope needs its own. @default 'mcpConnect' */

@@ -11,7 +11,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'oidc-login': [],
   adapters: [],
   guard: ['elicitation', 'connections'],
-  browser: ['elicitation', 'connections', 'oauth', 'state', 'vault', 'ops'],
+  browser: ['elicitation', 'connections', 'oauth', 'state', 'vault'],
   elicitation: ['state'],
   state: ['vault'],
   connections: ['vault'],
@@ -22,13 +22,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   stores: [],
   testing: []
 }
-const FLOOR = ['types', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'with-timeout']
+const FLOOR = ['types', 'audit-events', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'ip-address', 'with-timeout']
 
 /** Which room a third-party library lives in. zod is the schema language of options and records everywhere. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   'openid-client': ['oauth'],
   jose: ['oauth'],
-  'ipaddr.js': ['browser'],
+  'ipaddr.js': ['ip-address'],
+  undici: ['oauth'],
   'iron-session': ['browser'],
   '@fastify/cookie': ['browser'],
   '@fastify/formbody': ['browser'],

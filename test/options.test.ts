@@ -156,6 +156,7 @@ t.test('oidcLogin', async t => {
     clientAuthentication: 'client_secret_basic',
     scopes: ['openid', 'profile', 'email'],
     authorizationParameters: {},
+    privateHosts: [],
     idleTtlMs: 1_800_000,
     absoluteTtlMs: 28_800_000,
     [allowLoopbackHttp]: false,

@@ -71,7 +71,7 @@ function checkTable (t: Test, shown: Map<string, string>, resolved: object, requ
 }
 
 /** They have no default that shows when they are left out. */
-const OPTIONAL = { clientSecret: true, resource: true, '[allowLoopbackHttp]': true }
+const OPTIONAL = { clientSecret: true, resource: true, onAudit: true, '[allowLoopbackHttp]': true }
 
 t.test('every option stands in a table, with its default, and nothing else', t => {
   const required = { baseUrl: 'https://mcp.example.com', store: memoryStore(), keys: [randomBytes(32).toString('base64')], browser: { identify: () => null }, providers: {} }
@@ -110,7 +110,7 @@ t.test('every error code is named, with its status, and no other', t => {
     if (inBrowser.has(code)) t.ok(inBrowser.get(code)!.includes(status), `${code} has status ${status}`)
   }
   for (const code of [...inBrowser.keys(), ...thrown.keys()]) t.ok(codes.has(code), `${code} exists`)
-  t.match(readme, 'the log says `SEAL_BROKEN`', 'and no request ends with it')
+  t.match(readme, 'with the code `SEAL_BROKEN`', 'and no request ends with it')
   for (const [, code = ''] of readme.matchAll(/FST_MCP_CONNECT_([A-Z_]+)/g)) t.ok(codes.has(code), code)
   t.end()
 })

@@ -1,7 +1,5 @@
-import type { FastifyRequest } from 'fastify'
-import { logUnreadable, type Lookup } from '../connections/connections.js'
+import type { Lookup } from '../connections/connections.js'
 import { isExpired } from '../connections/scopes.js'
-import type { Principal, Provider } from '../types.js'
 import { assertAuthorized } from './assertions.js'
 import type { FormView } from './forms.js'
 import { connectionsPage, type ConnectionView } from './pages/connections.js'
@@ -11,20 +9,13 @@ import { accountView, page, providerHost, requireProvider, requireVisitor, type 
 export function connectionsHandlers (services: BrowserServices): Record<'show' | 'connect' | 'disconnect', Handler> {
   const { urls, connections, forms } = services
 
-  /** An entry that cannot be opened takes nothing else down with it. */
-  async function look (request: FastifyRequest, principal: Principal, key: string, { issuer }: Provider): Promise<Lookup> {
-    const found = await connections.look(principal, key, issuer)
-    if (found.kind === 'unreadable') logUnreadable(request.log, key, found)
-    return found
-  }
-
   return {
     show: page(services, () => urls.connections, async (visitor, request, reply) => {
       const { principal } = visitor
       const csrf = await forms.open(request, reply, principal)
       const views: ConnectionView[] = []
       for (const [key, provider] of services.providers) {
-        const status = statusOf(await look(request, principal, key, provider))
+        const status = statusOf(await connections.look(principal, key, provider.issuer))
         const mayConnect = await services.authorize(principal, key)
         if (!mayConnect && status.kind === 'none') continue
         const form = (step: 'connect' | 'disconnect'): FormView => ({ action: urls.provider(key, step), csrf: csrf([step, key]) })
@@ -48,7 +39,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const provider = requireProvider(services, key)
       await forms.check(request, principal, ['connect', key])
       await assertAuthorized(services, { principal, provider: key })
-      const found = await look(request, principal, key, provider)
+      const found = await connections.look(principal, key, provider.issuer)
       // What was withheld before is asked for again: the user may be here to allow it.
       const before = found.kind === 'usable' ? found.entry.grant.requestedScopes : []
       await services.declines.clear(principal, key)

@@ -1,14 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { STATUS_CODES } from 'node:http'
 import { RateLimitedError, shortCode } from '../errors.js'
-import { HTML, JSON_TYPE, writeHeaders } from './headers.js'
+import { HTML, JSON_TYPE } from './headers.js'
 import { endingOf, endingPage, type Ending } from './pages/ending.js'
+import { tellRefusal } from './refusals.js'
 import { recall } from './request-notes.js'
 import type { BrowserServices } from './services.js'
 import { findSignInUrl, findSwitchAccountUrl } from './visitors.js'
-
-/** Refusals of ours that may be an attack or a wrong configuration, or that leave something behind. */
-const WORTH_A_WARNING = ['SUBJECT_MISMATCH', 'SESSION_LOST', 'ORIGIN_MISMATCH', 'ISS_MISMATCH', 'DISCONNECTED']
 
 /** Of ours and of Fastify itself: what is logged of them is safe. */
 const OURS = /^FST_(MCP_CONNECT|ERR)_/
@@ -43,18 +41,12 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     return { label: 'Your connections', url: urls.connections }
   }
 
-  /** @param code empty for errors of others */
-  function log (thrown: unknown, code: string, status: number, request: FastifyRequest): void {
-    const error = thrown instanceof Error ? thrown : new Error('something that is no Error was thrown')      // and it may hold anything
-    const provider = (request.params as { provider?: string } | undefined)?.provider
-    const about = { ...code !== '' && { code }, route: request.routeOptions.url, ...services.providers.has(provider ?? '') && { provider } }
-    if (code === '') {
-      if (status >= 500) request.log.error({ err: error }, 'mcp-connect: failed')
-      else request.log.warn({ ...about, status, reason: error.message }, 'mcp-connect: refused by this application')
-    } else if (status >= 500) request.log.error({ ...about, ...error.cause !== undefined && { err: error.cause } }, `mcp-connect: ${error.message}`)
-    else if (error instanceof RateLimitedError) request.log[error.first ? 'warn' : 'debug']({ ...about, retryAfterMs: error.retryAfterMs }, `mcp-connect: a visitor has reached limits.${error.limit}`)
-    else if (WORTH_A_WARNING.includes(shortCode(code))) request.log.warn(about, `mcp-connect: ${error.message}`)
-    else request.log.info({ ...about, ...shortCode(code) !== '' && { reason: error.message } }, 'mcp-connect: refused')
+  /** Errors of others, which may hold anything, are for the log; ours are events, too. @param code empty for errors of others */
+  function tell (thrown: unknown, code: string, status: number, request: FastifyRequest): void {
+    const error = thrown instanceof Error ? thrown : new Error('something that is no Error was thrown')
+    if (code !== '') tellRefusal(services, error, code, status, request)
+    else if (status >= 500) request.log.error({ err: error }, 'mcp-connect: failed')
+    else request.log.warn({ route: request.routeOptions.url, status, reason: error.message }, 'mcp-connect: refused by this application')
   }
 
   /** What we refuse before it is known who sent it is counted by address. Faults, and what the host refuses, are told as they are. */
@@ -68,16 +60,15 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     const thrown = await limited(refusal, request, reply)
     const { code, status } = readError(thrown, reply)
     try {
-      log(thrown, code, status, request)
+      tell(thrown, code, status, request)
     } catch {
       request.log.error('mcp-connect: failed, by an error that cannot be logged')
     }
 
     const ending = endingOf(shortCode(code), status)
     if (thrown instanceof RateLimitedError) reply.header('retry-after', Math.ceil(thrown.retryAfterMs / 1000))
-    // Fastify takes the content type back before it calls an error handler; and when a hook of the host refuses, ours has not run yet.
+    // Fastify takes the content type back before it calls an error handler.
     reply.code(status)
-    writeHeaders(reply, urls.secure)
     if (wantsJson(request)) return reply.type(JSON_TYPE).send(JSON.stringify({ statusCode: status, code, error: STATUS_CODES[status], message: ending.text }))
     const account = shortCode(code) === 'SUBJECT_MISMATCH' ? recall(request).visitor?.label : undefined
     return reply.type(HTML).send(endingPage(ending, wayOn(ending.way, request), account))

@@ -7,8 +7,9 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 
 const styleHash = createHash('sha256').update(STYLE).digest('base64')
 
-/** Writes the headers of every answer, whatever its status. */
+/** Writes the headers of every answer, whatever its status, when hooks of the host have written theirs. No other origin may read our pages. */
 export function writeHeaders (reply: FastifyReply, secure: boolean): void {
+  for (const name of Object.keys(reply.getHeaders())) if (name.startsWith('access-control-')) reply.removeHeader(name).raw.removeHeader(name)
   reply.headers({
     'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
     'x-frame-options': 'DENY',

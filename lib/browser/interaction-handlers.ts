@@ -1,43 +1,39 @@
 import type { FastifyRequest } from 'fastify'
+import type { AuditedElicitation } from '../audit-events.js'
 import { askedAndGranted } from '../connections/scopes.js'
-import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
 import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
+import { auditIdsOf } from '../principal.js'
 import { RANDOM_TOKEN, randomToken } from '../random.js'
 import type { Provider } from '../types.js'
-import { assertAuthorized, assertPending, requireOwn } from './assertions.js'
+import { assertAuthorized, assertPending, findOwn, type Own } from './assertions.js'
 import { endUnconnected } from './end-unconnected.js'
 import { completedPage, declinedPage, interactionPage, leavingPage } from './pages/interaction.js'
-import { remember } from './request-notes.js'
 import { accountView, page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
 import type { Visitor } from './visitors.js'
 
-interface Own {
-  readonly id: string
-  readonly hash: string
-  readonly elicitation: Elicitation
+interface Asked extends Own {
   readonly provider: Provider
 }
 
 /** The handlers of one elicitation's addresses. */
 export function interactionHandlers (services: BrowserServices): Record<'show' | 'start' | 'decline' | 'done', Handler> {
-  const { urls, elicitations, forms } = services
+  const { urls, forms, audit } = services
 
   /** The elicitation in the path, once it is sure that it is the visitor's own. */
-  async function findOwn (request: FastifyRequest, visitor: Visitor): Promise<Own> {
-    const id = idOf(request)
-    const hash = elicitationHash(id)
-    const elicitation = requireOwn(services, await elicitations.find(hash), visitor)
-    remember(request, { elicitationId: id })
-    return { id, hash, elicitation, provider: requireProvider(services, elicitation.provider) }
+  async function find (request: FastifyRequest, visitor: Visitor): Promise<Asked> {
+    const own = await findOwn(services, request, idOf(request), visitor)
+    return { ...own, provider: requireProvider(services, own.elicitation.provider) }
   }
+
+  const told = ({ hash, elicitation: { principal, provider } }: Own): AuditedElicitation => ({ ...auditIdsOf(principal), provider, elicitation: hash })
 
   /**
    * What is wanted, beside what is granted already: a new grant takes the place of the old one. What the provider granted
    * without having been asked is not asked for.
    */
-  async function scopesToAsk ({ elicitation: { principal, provider: key, scopes }, provider }: Own): Promise<readonly string[]> {
+  async function scopesToAsk ({ elicitation: { principal, provider: key, scopes }, provider }: Asked): Promise<readonly string[]> {
     const found = await services.connections.look(principal, key, provider.issuer)
     const granted = found.kind === 'usable' ? askedAndGranted(found.entry.grant) : []
     return [...new Set([...granted, ...scopes])]
@@ -51,12 +47,13 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
   return {
     /** Reads, and moves nothing: robots that follow links do no harm. */
     show: page(services, request => urls.elicitation(idOf(request)), async (visitor, request, reply) => {
-      const own = await findOwn(request, visitor)
+      const own = await find(request, visitor)
       const { id, elicitation, provider } = own
       assertPending(elicitation)
       await assertAuthorized(services, elicitation)
       const scopes = await scopesToAsk(own)
       const csrf = await forms.open(request, reply, visitor.principal)
+      audit('elicitation.opened', told(own))
       return reply.send(interactionPage({
         server: { name: services.name, host: new URL(urls.origin).host },
         client: elicitation.client?.name ?? null,
@@ -73,7 +70,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     /** The button was pressed: only now are there a state and a flow cookie. */
     async start (request, reply) {
       const visitor = requireVisitor(request)
-      const own = await findOwn(request, visitor)
+      const own = await find(request, visitor)
       const { id, elicitation, provider } = own
       const scopes = await scopesToAsk(own)
       await forms.check(request, visitor.principal, startAction(own, scopes))
@@ -88,12 +85,13 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
         elicitationId: id, provider: elicitation.provider, issuer, clientId, redirectUri, scopes, cookieHash: hashFlowCookie(cookie), ...secrets
       })
       services.flowCookies.write(request, reply, state, cookie)
+      audit('elicitation.started', { ...told(own), scopes })
       return reply.send(leavingPage({ provider: provider.name, url }))
     },
 
     async decline (request, reply) {
       const visitor = requireVisitor(request)
-      const own = await findOwn(request, visitor)
+      const own = await find(request, visitor)
       await forms.check(request, visitor.principal, declineAction(own))
       assertPending(own.elicitation)
       await endUnconnected(services, own.elicitation, own.hash, 'declined', null)
@@ -101,7 +99,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     },
 
     done: page(services, request => urls.elicitation(idOf(request), 'done'), async (visitor, request, reply) => {
-      const { id, elicitation, provider } = await findOwn(request, visitor)
+      const { id, elicitation, provider } = await find(request, visitor)
       const names = { provider: provider.name, server: services.name, account: visitor.label, connections: urls.connections }
       if (elicitation.status === 'completed') return reply.send(completedPage(names))
       if (elicitation.status === 'declined') return reply.send(declinedPage(names))

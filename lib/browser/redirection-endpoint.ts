@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { AuditedAttempt } from '../audit-events.js'
 import { missingScopes } from '../connections/scopes.js'
-import { elicitationHash, type Elicitation } from '../elicitation/elicitations.js'
+import { elicitationHash } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
   ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError,
@@ -11,12 +12,12 @@ import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
 import { readGrant } from '../oauth/grant.js'
 import { redeemCode, wasRefused } from '../oauth/token-request.js'
-import type { AuditEvent } from '../ops/audit.js'
-import { hashConnection } from '../principal.js'
+import { auditIdsOf, hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
-import { assertWon, requireOwn } from './assertions.js'
+import { assertWon, findOwn, type Own } from './assertions.js'
 import { endUnconnected } from './end-unconnected.js'
+import { assertNavigation } from './navigation.js'
 import { recall, remember } from './request-notes.js'
 import { requireProvider, type BrowserServices, type Handler } from './services.js'
 
@@ -25,7 +26,7 @@ const LESS_GRANTED = 'mcp-connect: less was granted than was asked for; if this 
 const ACCESS_DENIED = 'mcp-connect: the provider answered access_denied: the user refused it there, or the provider did; if no user has, look at scopes and registration'
 
 /** An authorization response that came back to its own user and browser. */
-interface Attempt {
+interface Attempt extends Own {
   readonly provider: Provider
   readonly configuration: Configuration
   readonly principal: Principal
@@ -33,8 +34,6 @@ interface Attempt {
   readonly flow: Flow
   /** The redirection endpoint with the query of the response. */
   readonly url: URL
-  readonly elicitation: Elicitation
-  readonly hash: string
   /** By this name the attempt holds the elicitation, which it alone may end. */
   readonly holder: string
   readonly log: FastifyBaseLogger
@@ -49,9 +48,10 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
 
   /** The flow that this response belongs to, once it is sure that it came back to its own user and browser. */
   async function findOwnFlow (request: FastifyRequest, state: string, key: string, { issuer, clientId }: Provider):
-  Promise<Pick<Attempt, 'flow' | 'elicitation' | 'principal'>> {
+  Promise<{ readonly flow: Flow, readonly own: Own }> {
     const flow = await flows.find(state)
     if (flow === null) throw new StateInvalidError()
+    remember(request, { about: { provider: flow.provider, elicitation: elicitationHash(flow.elicitationId) } })
     const sameContext = flow.provider === key && flow.issuer === issuer && flow.clientId === clientId && flow.redirectUri === urls.redirectUri(key)
     if (!sameContext) throw new ContextMismatchError()
     const cookie = services.flowCookies.read(request, state)
@@ -62,15 +62,14 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       remember(request, { elicitationId: flow.elicitationId })
       throw new SessionLostError()
     }
-    const elicitation = requireOwn(services, await elicitations.find(elicitationHash(flow.elicitationId)), visitor)
-    remember(request, { elicitationId: flow.elicitationId })
+    const own = await findOwn(services, request, flow.elicitationId, visitor)
     // Before the cookie, which a finished flow has no more: the owner's second click is no attack.
     if (flow.status !== 'started') throw new ConsumedError()
     await assertNotRevoked(flow, visitor.principal)
     // The link was good when the button was pressed; from then on the flow's own time counts. Its cookie ends with it.
     if (flow.expiresAt <= Date.now()) throw new ExpiredError()
     if (!sameBrowser) throw new FlowCookieMissingError()
-    return { flow, elicitation, principal: visitor.principal }
+    return { flow, own }
   }
 
   async function assertNotRevoked (flow: Flow, principal: Principal): Promise<void> {
@@ -79,19 +78,18 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
 
   /** Redeems the code, and keeps what it gives. The operator's log tells of a grant that may be at the provider, and not here. */
   async function connect (attempt: Attempt): Promise<void> {
-    const { principal, flow, holder } = attempt
-    const told = (event: AuditEvent['event']): void =>
-      audit({ event, attempt: holder, provider: flow.provider, connection: hashConnection(principal, flow.provider) })
+    const { principal, flow, hash, holder } = attempt
+    const facts: AuditedAttempt = { ...auditIdsOf(principal), provider: flow.provider, elicitation: hash, attempt: holder }
     // The user has said yes, whatever becomes of it: an earlier no is void.
     await declines.clear(principal, flow.provider)
-    told('exchange.started')
+    audit('exchange.started', facts)
     try {
       await exchange(attempt)
     } catch (error) {
-      told(wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible')
+      audit(wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible', facts)
       throw error
     }
-    told('exchange.stored')
+    audit('exchange.stored', facts)
   }
 
   async function exchange (attempt: Attempt): Promise<void> {
@@ -141,17 +139,18 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
   }
 
   return async (request, reply) => {
+    assertNavigation(request)
     const { provider: key } = request.params as { provider: string }
     const provider = requireProvider(services, key)
     const state = readState(request.query)
-    const { flow, elicitation, principal } = await findOwnFlow(request, state, key, provider)
+    const { flow, own } = await findOwnFlow(request, state, key, provider)
     const configuration = await services.configuration(provider)
     const response = readAuthorizationResponse(configuration, provider, request.query)
 
     const url = urls.withQueryOf(request, flow.redirectUri)
-    const hash = elicitationHash(flow.elicitationId)
+    const { hash, elicitation: { principal } } = own
     const holder = randomToken()
-    const attempt = { provider, configuration, principal, state, flow, url, elicitation, hash, holder, log: request.log }
+    const attempt = { ...own, provider, configuration, principal, state, flow, url, holder, log: request.log }
     try {
       assertWon(await elicitations.hold(hash, holder))
       if (!await flows.claim(state)) throw new ConsumedError()

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Principal } from '../types.js'
 import type { Visitor } from './visitors.js'
 
 /** What a handler found out, for the page that answers when it fails. */
@@ -9,6 +10,10 @@ export interface Notes {
   readonly returnTo?: string
   /** The visitor's own elicitation, at whose page they can begin again. */
   readonly elicitationId?: string
+  /** What the request is about, whosever it is. */
+  readonly about?: { readonly provider: string, readonly elicitation: string }
+  /** In which members the visitor differs from the one who asked. */
+  readonly differing?: ReadonlyArray<keyof Principal>
 }
 
 const notes = new WeakMap<FastifyRequest, Notes>()

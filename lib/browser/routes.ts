@@ -18,10 +18,8 @@ const BODY_LIMIT = 16 * 1024
 export async function registerRoutes (app: FastifyInstance, services: BrowserServices): Promise<void> {
   app.removeAllContentTypeParsers()
   await app.register(formbody, { bodyLimit: BODY_LIMIT })
-  app.addHook('onRequest', async (_request, reply) => {
-    writeHeaders(reply, services.urls.secure)
-    reply.type(HTML)
-  })
+  app.addHook('onRequest', async (_request, reply) => { reply.type(HTML) })
+  app.addHook('onSend', async (_request, reply) => writeHeaders(reply, services.urls.secure))
   // After the hooks of the host application, which may be what tells who is signed in.
   app.addHook('preHandler', async (request, reply) => {
     const visitor = await findVisitor(services.browser, request, reply)

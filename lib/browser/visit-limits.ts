@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { hashFields } from '../encoding.js'
+import { addressKey } from '../ip-address.js'
 import { hashPrincipal } from '../principal.js'
 import type { Limiter } from '../state/limiter.js'
-import { addressKey } from './address.js'
 import type { Visitor } from './visitors.js'
 
 /** How many requests one visitor may make. */

@@ -1,8 +1,8 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Audit } from '../audit-events.js'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
 import { SealBrokenError } from '../errors.js'
-import { hashPrincipal } from '../principal.js'
+import { auditIdsOf, hashPrincipal } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Revision, Stored, TokenVault } from '../storage.js'
 import type { Grant, Principal } from '../types.js'
@@ -28,17 +28,12 @@ export interface VaultEntry {
  */
 export type Lookup =
   | { readonly kind: 'none', readonly revision: null }
-  | { readonly kind: 'unreadable', readonly revision: Revision, readonly error: Error & { readonly code: string } }
+  | { readonly kind: 'unreadable', readonly revision: Revision, readonly error: SealBrokenError }
   | { readonly kind: 'foreign' | 'usable', readonly revision: Revision, readonly entry: VaultEntry }
 
 /** Whether nobody has granted or removed anything between two looks. Sealing anew changes the revision, and nothing else. */
 export function isUnchanged (before: Lookup, now: Lookup): boolean {
   return 'entry' in before && 'entry' in now ? before.entry.id === now.entry.id : before.revision === now.revision
-}
-
-/** Tells the operator of an entry that cannot be opened: the message names the key that is missing. */
-export function logUnreadable (log: FastifyBaseLogger, provider: string, { error }: Lookup & { kind: 'unreadable' }): void {
-  log.error({ code: error.code, provider }, `mcp-connect: ${error.message}`)
 }
 
 /** The connections of all principals, in the vault. There is no look-up without a principal. */
@@ -56,7 +51,14 @@ export interface Connections {
   remove (principal: Principal, provider: string, id?: string): Promise<boolean>
 }
 
-export function createConnections ({ vault, sealer, resealing }: { vault: TokenVault, sealer: Sealer, resealing: Pick<Resealing, 'lazily'> }): Connections {
+interface ConnectionsServices {
+  readonly vault: TokenVault
+  readonly sealer: Sealer
+  readonly resealing: Pick<Resealing, 'lazily'>
+  readonly audit: Audit
+}
+
+export function createConnections ({ vault, sealer, resealing, audit }: ConnectionsServices): Connections {
   const address = (principal: Principal, provider: string): [owner: string, name: string] =>
     [hashPrincipal(principal), hashFields('provider', provider)]
 
@@ -77,13 +79,16 @@ export function createConnections ({ vault, sealer, resealing }: { vault: TokenV
       const [owner, name] = address(principal, provider)
       const stored = await vault.get(owner, name)
       const lookup = open(stored, owner, name, issuer)
-      if (stored !== null && lookup.kind !== 'unreadable' && sealer.isOutdated(stored.value)) resealing.lazily(owner, name)
+      if (lookup.kind === 'unreadable') {
+        const { code, message, keyId } = lookup.error
+        audit('vault.decrypt_failed', { ...auditIdsOf(principal), provider, keyId }, { code, reason: message })
+      } else if (stored !== null && sealer.isOutdated(stored.value)) resealing.lazily(owner, name)
       return lookup
     },
 
     async save (principal, provider, issuer, grant, check) {
       const [owner, name] = address(principal, provider)
-      return await untilWon(async () => {
+      const saved = await untilWon(async () => {
         const stored = await vault.get(owner, name)
         const previous = open(stored, owner, name, issuer)
         const withheld = previous.kind === 'usable' ? missingScopes(previous.entry.grant, previous.entry.grant.requestedScopes) : []
@@ -93,15 +98,19 @@ export function createConnections ({ vault, sealer, resealing }: { vault: TokenV
         await check()
         return await vault.put(owner, name, sealed, stored?.revision ?? null) === null ? LOST : entry.id
       })
+      audit('vault.write', { ...auditIdsOf(principal), provider })
+      return saved
     },
 
     async remove (principal, provider, id) {
       const [owner, name] = address(principal, provider)
-      return await untilWon(async () => {
+      const removed = await untilWon(async () => {
         const stored = await vault.get(owner, name)
         if (stored === null || (id !== undefined && idOf(open(stored, owner, name, '')) !== id)) return false
         return await vault.delete(owner, name, stored.revision) || LOST
       })
+      if (removed) audit('vault.deleted', { ...auditIdsOf(principal), provider })
+      return removed
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { setImmediate } from 'node:timers/promises'
+import type { Audit } from '../audit-events.js'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { AdapterInvalidError, SealBrokenError, StoreContentionError } from '../errors.js'
 import type { TokenVault } from '../storage.js'
@@ -28,7 +29,7 @@ const CLOSE_TIMEOUT_MS = 1000
 type Outcome = { readonly kind: 'current' | 'resealed' | 'gone' } | { readonly kind: 'unreadable', readonly keyId: string }
 
 /** Seals what older keys have sealed with the newest one, by compare-and-set: whoever writes meanwhile wins. */
-export function createResealing ({ vault, sealer, log }: { vault: TokenVault, sealer: Sealer, log: FastifyBaseLogger }): Resealing {
+export function createResealing ({ vault, sealer, audit, log }: { vault: TokenVault, sealer: Sealer, audit: Audit, log: FastifyBaseLogger }): Resealing {
   const underWay = new Map<string, Promise<void>>()
   /** Places that were tried lately: while keys are rolled out, another process may seal with another one. */
   const recent = new Map<string, number>()
@@ -51,7 +52,10 @@ export function createResealing ({ vault, sealer, log }: { vault: TokenVault, se
       try {
         const sealed = sealer.reseal(stored.value, grantContext(owner, name))
         if (sealed === null) return { kind: 'current' }
-        return dryRun || await withTimeout(vault.put(owner, name, sealed, stored.revision), PUT_TIMEOUT_MS) !== null ? { kind: 'resealed' } : LOST
+        if (dryRun) return { kind: 'resealed' }
+        if (await withTimeout(vault.put(owner, name, sealed, stored.revision), PUT_TIMEOUT_MS) === null) return LOST
+        audit('vault.rewrapped', { principal: owner })
+        return { kind: 'resealed' }
       } catch (error) {
         if (error instanceof SealBrokenError) return { kind: 'unreadable', keyId: sealer.keyIdOf(stored.value) }
         throw error

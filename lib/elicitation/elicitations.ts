@@ -1,7 +1,8 @@
+import type { Audit, AuditedElicitation } from '../audit-events.js'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
 import { StoreContentionError } from '../errors.js'
-import { hashConnection, hashPrincipal } from '../principal.js'
+import { auditIdsOf, hashClient, hashConnection, hashPrincipal } from '../principal.js'
 import { randomToken } from '../random.js'
 import { createGenerations } from '../state/generations.js'
 import type { Limiter } from '../state/limiter.js'
@@ -113,12 +114,11 @@ export interface ElicitationServices extends RecordServices {
   readonly declines: Declines
   /** Of new records, by principal and client. */
   readonly limiter: Limiter
-  /** Is told of a holder who has neither ended nor released what it held, as when its process was killed. */
-  readonly onAbandoned: (elicitation: Elicitation, holder: string) => void
+  readonly audit: Audit
 }
 
 export function createElicitations (services: ElicitationServices, ttlMs: number): Elicitations {
-  const { declines, limiter, onAbandoned } = services
+  const { declines, limiter, audit } = services
   const records = createRecords<Elicitation>('elicitation', services)
   /** Which elicitation is the live one of who asks. */
   const live = createRecords<{ readonly id: string }>('live-elicitation', services)
@@ -151,9 +151,12 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
     const hash = elicitationHash(link.id)
     const revision = await records.put(hash, { ...wanted, client, generation, expiresAt: link.expiresAt, status: 'pending' }, null, rowTtlMs)
     if (revision === null) throw new StoreContentionError()
-    if (await live.put(asker, { id: link.id }, pointer.revision, rowTtlMs) !== null) return link
-    await records.delete(hash, revision)
-    return LOST
+    if (await live.put(asker, { id: link.id }, pointer.revision, rowTtlMs) === null) {
+      await records.delete(hash, revision)
+      return LOST
+    }
+    audit('elicitation.created', { ...told(hash, wanted), ...client !== null && { client: hashClient(client.id) } })
+    return link
   }
 
   async function ask (client: Elicitation['client'], wanted: Wanted, countFor: Elicitation['client']): Promise<Link | null> {
@@ -178,7 +181,8 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
       if (record?.status !== 'pending') return 'over'
       if (isHeldByOther(record, holder)) return 'held'
       if (await records.put(hash, step(record), revision, rowTtlMs) === null) return LOST
-      if (record.heldBy !== undefined && record.heldBy.holder !== holder) onAbandoned(record, record.heldBy.holder)
+      // It has neither ended nor released what it held, as when its process was killed.
+      if (record.heldBy !== undefined && record.heldBy.holder !== holder) audit('exchange.orphan_possible', { ...told(hash, record), attempt: record.heldBy.holder })
       return 'won'
     })
   }
@@ -205,8 +209,20 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
       await change(hash, holder, ({ heldBy, ...record }) => record)
     },
 
-    end: (hash, outcome, holder) => change(hash, holder, record => ({ ...record, status: outcome }))
+    async end (hash, outcome, holder) {
+      let ended: Elicitation | undefined
+      const turn = await change(hash, holder, record => {
+        ended = { ...record, status: outcome }
+        return ended
+      })
+      if (turn === 'won') audit(`elicitation.${outcome}`, told(hash, ended!))
+      return turn
+    }
   }
+}
+
+function told (hash: string, { principal, provider }: Pick<Elicitation, 'principal' | 'provider'>): AuditedElicitation {
+  return { ...auditIdsOf(principal), provider, elicitation: hash }
 }
 
 function merge (a: Pick<Wanted, 'scopes' | 'reasons'>, b: Pick<Wanted, 'scopes' | 'reasons'>): Pick<Wanted, 'scopes' | 'reasons'> {

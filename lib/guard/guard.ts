@@ -1,11 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { Audit, BlockReason } from '../audit-events.js'
 import { createConnection } from '../connections/connection.js'
-import { isUnchanged, logUnreadable, type Connections, type Lookup, type VaultEntry } from '../connections/connections.js'
+import { isUnchanged, type Connections, type Lookup, type VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { askerHash, elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, RateLimitedError, StoreContentionError } from '../errors.js'
-import { explainInvalidPrincipal, hashConnection, parsePrincipal } from '../principal.js'
+import { auditIdsOf, explainInvalidPrincipal, hashClient, hashConnection, parsePrincipal } from '../principal.js'
 import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
 import type { Requirement } from './requirements.js'
 import * as texts from './texts.js'
@@ -40,6 +41,7 @@ export interface GuardServices extends Pick<Required<McpConnectOptions>, 'princi
   readonly completion: Completion
   readonly connectionsUrl: string
   elicitationUrl (id: string): string
+  readonly audit: Audit
   readonly log: FastifyBaseLogger
 }
 
@@ -49,26 +51,32 @@ type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unread
 /** Decides what a guarded call comes to: run or elicit; or it ends with a {@link NotRunError}. */
 export type Decide = (requirements: readonly Requirement[], call: GuardedCall) => Promise<Decision>
 
+/** A call that does not run, with what its caller is told. */
+class BlockedError extends Error {
+  constructor (readonly reason: BlockReason, text: string, readonly principal?: Principal) {
+    super(text)
+  }
+}
+
 export function createDecide (services: GuardServices): Decide {
-  const { connections, elicitations, completion, connectionsUrl, log } = services
+  const { connections, elicitations, completion, connectionsUrl, audit, log } = services
 
   function identify ({ claims }: GuardedCall): Principal {
     if (claims === undefined) {
       log.error('mcp-connect: a guarded handler was called without verified claims; have your bearer verification set authInfo.extra to the claims of the access token')
-      throw new NotRunError(texts.NO_PRINCIPAL)
+      throw new BlockedError('no principal', texts.NO_PRINCIPAL)
     }
     const made = services.principal(claims)
     const principal = parsePrincipal(made)
     if (principal !== null) return principal
     log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${explainInvalidPrincipal(made)}. Have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
-    throw new NotRunError(texts.NO_PRINCIPAL)
+    throw new BlockedError('no principal', texts.NO_PRINCIPAL)
   }
 
   async function look (principal: Principal, requirement: Requirement): Promise<Needed> {
     const { key, provider } = requirement
-    if (!await services.authorize(principal, key)) throw new NotRunError(texts.notAuthorized(requirement))
+    if (!await services.authorize(principal, key)) throw new BlockedError('not authorized', texts.notAuthorized(requirement), principal)
     const found = await connections.look(principal, key, provider.issuer)
-    if (found.kind === 'unreadable') logUnreadable(log, key, found)
     return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, unreadable: found.kind === 'unreadable', found }
   }
 
@@ -86,7 +94,7 @@ export function createDecide (services: GuardServices): Decide {
     const refused = handed.filter(({ link }) => link === null)
     if (refused.length > 0) {
       const declined = refused.map(({ needed }) => needed)
-      return await fallBack(principal, call, declined, texts.declined(declined, connectionsUrl))
+      return await fallBack(principal, call, declined, 'declined', texts.declined(declined, connectionsUrl))
     }
     const giveUps = handed.map(({ needed, link }) => watch(principal, call, needed, link!))
     let open = false
@@ -115,38 +123,40 @@ export function createDecide (services: GuardServices): Decide {
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
-  async function fallBack (principal: Principal, call: GuardedCall, needed: readonly Needed[], text: string): Promise<never> {
-    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), call.client))).catch(noteLimited)
-    throw new NotRunError(text)
+  async function fallBack (principal: Principal, call: GuardedCall, needed: readonly Needed[], reason: BlockReason, text: string): Promise<never> {
+    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), call.client))).catch(noteLimited(principal, call))
+    throw new BlockedError(reason, text, principal)
   }
 
   /** The page is there all the same. */
-  function noteLimited (error: unknown): void {
+  const noteLimited = (principal: Principal, { client }: GuardedCall) => (error: unknown): void => {
     if (!(error instanceof RateLimitedError)) throw error
-    if (error.first) log.warn({ retryAfterMs: error.retryAfterMs }, `mcp-connect: a client of one user has reached limits.${error.limit}`)
+    const { limit, first, retryAfterMs } = error
+    if (first) audit('ratelimit.hit', { ...auditIdsOf(principal), client: hashClient(client.id), limit }, { reason: `a client of one user has reached limits.${limit}`, retryAfterMs })
   }
 
   async function decide (requirements: readonly Requirement[], call: GuardedCall, attempts = 3): Promise<Decision> {
     const principal = identify(call)
     const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
     const unreadable = needed.filter(one => one.unreadable)
-    if (unreadable.length > 0) return await fallBack(principal, call, unreadable, texts.unreadable(unreadable, connectionsUrl))
+    if (unreadable.length > 0) return await fallBack(principal, call, unreadable, 'unreadable', texts.unreadable(unreadable, connectionsUrl))
     const usable = needed.filter(({ entry }) => entry !== null && !isExpired(entry.grant))
     const withheld = usable.filter(({ entry, scopes }) => isWithheld(entry!.grant, scopes))
     const missing = needed.filter(one => !withheld.includes(one) && (!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0))
     if (missing.length + withheld.length === 0) {
+      for (const { key: provider } of needed) audit('vault.read', { ...auditIdsOf(principal), provider })
       return { kind: 'run', connections: Object.fromEntries(needed.map(({ key, provider, entry }) => [key, createConnection(key, provider, entry!.grant)])) }
     }
 
     const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)
     if (withheld.length > 0) {
       const lacking = withheld.map(one => ({ ...one, scopes: missingScopes(one.entry!.grant, one.scopes) }))
-      return await fallBack(principal, call, [...missing, ...withheld], `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
+      return await fallBack(principal, call, [...missing, ...withheld], 'scopes withheld', `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
     }
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
-    if (!canElicit) return await fallBack(principal, call, missing, message)
-    const elicited = await elicit(principal, call, missing).catch(noteLimited)
-    if (elicited === undefined) return await fallBack(principal, call, missing, message)
+    if (!canElicit) return await fallBack(principal, call, missing, 'not connected', message)
+    const elicited = await elicit(principal, call, missing).catch(noteLimited(principal, call))
+    if (elicited === undefined) return await fallBack(principal, call, missing, 'not connected', message)
     if (elicited !== null) return { kind: 'elicit', elicitations: elicited, message }
     if (attempts === 1) throw new StoreContentionError()      // a store that loses its records would keep us here for ever
     return await decide(requirements, call, attempts - 1)
@@ -156,9 +166,10 @@ export function createDecide (services: GuardServices): Decide {
     try {
       return await decide(requirements, call)
     } catch (error) {
-      if (error instanceof NotRunError) throw error
-      log.error({ err: error }, 'mcp-connect: a guarded call could not be decided')
-      throw new NotRunError(texts.TROUBLE)
+      if (!(error instanceof BlockedError)) log.error({ err: error }, 'mcp-connect: a guarded call could not be decided')
+      const { reason, message, principal } = error instanceof BlockedError ? error : new BlockedError('failure', texts.TROUBLE)
+      audit('guard.blocked', { ...principal !== undefined && auditIdsOf(principal), reason, providers: requirements.map(({ key }) => key) })
+      throw new NotRunError(message)
     }
   }
 }

@@ -1,7 +1,6 @@
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import * as client from 'openid-client'
 import { ExchangeFailedError } from '../errors.js'
-import { allowLoopbackHttp } from '../loopback.js'
 import { plainText } from '../plain-text.js'
 import type { Claims, Registration } from '../types.js'
 import { withTimeout } from '../with-timeout.js'
@@ -58,7 +57,7 @@ const keys = new WeakMap<Configuration, JWTVerifyGetKey>()
 
 function keysOf (configuration: Configuration, jwksUri: string, registration: Registration): JWTVerifyGetKey {
   const known = keys.get(configuration) ??
-    createRemoteJWKSet(new URL(jwksUri), { [customFetch]: createOutboundFetch(registration[allowLoopbackHttp] === true) })
+    createRemoteJWKSet(new URL(jwksUri), { [customFetch]: createOutboundFetch(registration) })
   keys.set(configuration, known)
   return known
 }

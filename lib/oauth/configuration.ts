@@ -68,13 +68,13 @@ async function configure (registration: Registration): Promise<Configuration> {
 function pin (registration: Registration, { authorization, token }: NonNullable<Registration['endpoints']>): Configuration {
   const metadata = { issuer: registration.issuer, authorization_endpoint: authorization, token_endpoint: token }
   const configuration = new client.Configuration(metadata, registration.clientId, undefined, authentication(registration))
-  configuration[client.customFetch] = createOutboundFetch(registration[allowLoopbackHttp] === true)
+  configuration[client.customFetch] = createOutboundFetch(registration) as client.CustomFetch
   if (registration[allowLoopbackHttp] === true) client.allowInsecureRequests(configuration)
   return configuration
 }
 
 async function discover (registration: Registration): Promise<Configuration> {
-  const fetch = createOutboundFetch(registration[allowLoopbackHttp] === true)
+  const fetch = createOutboundFetch(registration)
   for (const algorithm of ALGORITHMS) {
     let status = 0
     try {

@@ -1,37 +1,70 @@
-import { isSecure } from '../loopback.js'
+import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { literalAddress, mayConnect, type AddressPolicy } from '../ip-address.js'
+import { allowLoopbackHttp, isSecure } from '../loopback.js'
+import type { Registration } from '../types.js'
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 64 * 1024
+const NOT_PUBLIC = 'it leads to an address that is not public; if that is meant to be so, put its host into privateHosts'
 
-/** A request that was not sent, or an answer that was not taken. */
+/** A request that was not sent, or an answer that was not taken. Its reason is fit for the operator's log. */
 export class OutboundError extends Error {
-  constructor (readonly reason: 'not_https' | 'answer_too_large') {
+  constructor (readonly reason: string) {
     super(reason)
   }
 }
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
+type Resolve = (hostname: string, options: LookupOptions & { all: true }, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
 /**
- * `fetch` for requests to authorization servers: https alone (http to loopback where the provider allows it), no
- * redirects, 10 seconds and 64 KiB at most. It fails with fixed texts, since what failed may hold tokens.
+ * `fetch` for requests to authorization servers: https alone (http to loopback where that is allowed), to public addresses alone
+ * and those of `privateHosts`, no redirects, 10 seconds and 64 KiB at most. It fails with fixed texts, since what failed may hold tokens.
+ * Each request has a connection of its own, and so an address that was looked up and checked for it.
  */
-export function createOutboundFetch (loopbackHttp: boolean): Fetch {
+export function createOutboundFetch (registration: Pick<Registration, 'privateHosts' | typeof allowLoopbackHttp>, resolve: Resolve = dns.lookup): Fetch {
+  const loopback = registration[allowLoopbackHttp] === true
+  const policy: AddressPolicy = { privateHosts: registration.privateHosts, loopback }
+  let dispatcher: import('undici').Agent | undefined
+
   return async (url, init) => {
-    if (!isSecure(new URL(url), loopbackHttp)) throw new OutboundError('not_https')
+    const target = new URL(url)
+    if (!isSecure(target, loopback)) throw new OutboundError('not_https')
+    // A literal address is not looked up.
+    const literal = literalAddress(target)
+    if (literal !== null && !mayConnect(target.hostname, literal, policy)) throw new OutboundError(NOT_PUBLIC)
+    const { default: undici } = await import('undici')      // late, since loading it takes a tenth of a second
+    dispatcher ??= new undici.Agent({ pipelining: 0, connect: { lookup: checkedLookup(policy, resolve) } })
     const timeout = AbortSignal.timeout(TIMEOUT_MS)
     const signal = init.signal == null ? timeout : AbortSignal.any([init.signal, timeout])
-    const response = await fetch(url, { ...init, redirect: 'manual', signal })
-    const body = await readLimited(response)
+    const response = await undici.fetch(url, { ...init as object, redirect: 'manual', signal, dispatcher }).catch((error: Error) => {
+      throw error.cause instanceof OutboundError ? error.cause : error
+    })
+    const body = await readLimited(response.body)
     const bodiless = response.status === 204 || response.status === 304
-    return new Response(bodiless ? null : body, { status: response.status, headers: response.headers })
+    return new Response(bodiless ? null : body, { status: response.status, headers: [...response.headers] })
   }
 }
 
-async function readLimited (response: Response): Promise<Buffer> {
+/** Looks a name up for a connection, which then goes to one of these very addresses. One that may not be connected to spoils them all. */
+function checkedLookup (policy: AddressPolicy, resolve: Resolve): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return done(error, [])
+      const allowed = addresses.length > 0 && addresses.every(({ address }) => mayConnect(hostname, address, policy))
+      if (!allowed) return done(new OutboundError(NOT_PUBLIC), [])
+      const [{ address, family }] = addresses as [LookupAddress]
+      if (options.all === true) done(null, addresses)
+      else done(null, address, family)
+    })
+  }
+}
+
+async function readLimited (body: AsyncIterable<Uint8Array> | null): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body ?? []) {
     size += chunk.length
     if (size > MAX_BYTES) throw new OutboundError('answer_too_large')    // leaving the loop cancels the body
     chunks.push(chunk)

@@ -1,22 +1,58 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { Audit, AuditEvent, AuditEventName } from '../audit-events.js'
 
-/**
- * What became of a code that was redeemed. `started` comes before the token request, so that a process that is killed has
- * said it; one of the others follows when it lives on. Of an attempt that has `started` and no more, and of one with
- * `orphan_possible`, the provider may list a grant that is not stored here. (If the logger writes at once: a line that
- * it still holds dies with the process.)
- */
-export interface AuditEvent {
-  readonly event: 'exchange.started' | 'exchange.stored' | 'exchange.refused' | 'exchange.orphan_possible'
-  /** The same in all events of one attempt. */
-  readonly attempt: string
-  readonly provider: string
-  /** Principal and provider, hashed. */
-  readonly connection: string
+/** How loud each event is in the log. */
+export const LEVELS: Readonly<Record<AuditEventName, 'debug' | 'info' | 'warn' | 'error'>> = {
+  'elicitation.created': 'info',
+  'elicitation.opened': 'info',
+  'elicitation.started': 'info',
+  'elicitation.declined': 'info',
+  'elicitation.completed': 'info',
+  'elicitation.failed': 'info',
+  'elicitation.expired': 'info',
+  'elicitation.subject_mismatch': 'warn',
+  'callback.state_invalid': 'info',
+  'callback.replay': 'info',
+  'callback.context_mismatch': 'warn',
+  'callback.flow_cookie_missing': 'warn',
+  'callback.iss_mismatch': 'warn',
+  'callback.session_missing': 'warn',
+  'callback.response_invalid': 'info',
+  'csrf.failed': 'warn',
+  'request.refused': 'info',
+  'request.failed': 'error',
+  'exchange.started': 'info',
+  'exchange.stored': 'info',
+  'exchange.refused': 'info',
+  'exchange.orphan_possible': 'warn',
+  'vault.read': 'debug',
+  'vault.write': 'info',
+  'vault.deleted': 'info',
+  'vault.decrypt_failed': 'error',
+  'vault.rewrapped': 'debug',
+  'guard.blocked': 'info',
+  'ratelimit.hit': 'warn',
+  'session.started': 'info',
+  'session.ended': 'info',
+  'session.revoked': 'info',
+  'session.refused': 'info'
 }
 
-export type Audit = (event: AuditEvent) => void
+/** Tells each event to the log, and to the host's `onAudit`, whose failures are the operator's to hear of, and nobody else's. */
+export function createAudit (log: FastifyBaseLogger, onAudit: ((event: AuditEvent) => unknown) | undefined): Audit {
+  const failed = (error: unknown): void => log.error({ err: error }, 'mcp-connect: onAudit failed, and an event may be missing where it keeps them')
 
-export function createAudit (log: FastifyBaseLogger): Audit {
-  return audit => log[audit.event === 'exchange.orphan_possible' ? 'warn' : 'info']({ audit }, `mcp-connect: ${audit.event}`)
+  function tell (event: AuditEvent): void {
+    try {
+      Promise.resolve(onAudit?.(event)).catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  return (name, facts, { log: own = log, ...details } = {}) => {
+    const event = Object.freeze({ event: name, at: Date.now(), ...facts }) as AuditEvent
+    own[LEVELS[name]]({ audit: event, ...details }, `mcp-connect: ${name}`)
+    tell(event)
+  }
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { OptionsError } from '../errors.js'
+import type { AddressPolicy } from '../ip-address.js'
 import { allowLoopbackHttp } from '../loopback.js'
-import { registrationShape, urlSchema } from '../registration.js'
+import { endpointSchema, readPolicy, registrationShape, urlSchema } from '../registration.js'
 import { displayText, objectErrors } from '../schemas.js'
 import type { Provider, ProviderDefinition } from '../types.js'
 
@@ -12,21 +13,21 @@ const NO_API = 'must name at least one origin that connection.fetch may send the
  * @throws FST_MCP_CONNECT_OPTIONS with the path of what is wrong and how to fix it
  */
 export function defineProvider (definition: ProviderDefinition): Provider {
-  const loopbackHttp = definition?.[allowLoopbackHttp] === true
-  const result = definitionSchema(loopbackHttp).safeParse(definition)
+  const policy = readPolicy(definition)
+  const result = definitionSchema(policy).safeParse(definition)
   if (!result.success) throw new OptionsError(`provider "${definition?.name ?? ''}": ${z.prettifyError(result.error)}`)
-  return Object.freeze({ ...result.data, [allowLoopbackHttp]: loopbackHttp })
+  return Object.freeze({ ...result.data, [allowLoopbackHttp]: policy.loopback })
 }
 
-function definitionSchema (loopbackHttp: boolean): z.ZodType<Provider> {
-  const url = urlSchema(loopbackHttp)
-  const origin = url.refine(value => URL.canParse(value) && new URL(value).origin === value,
+function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
+  const endpoint = endpointSchema(policy)
+  const origin = urlSchema(policy).refine(value => URL.canParse(value) && new URL(value).origin === value,
     'must be an origin, such as https://api.example.com, without a path or a trailing slash')
     .refine(value => !value.includes('*'), 'must be one origin: there are no wildcards')
   const shape = {
     name: displayText(100),
-    ...registrationShape(loopbackHttp),
-    endpoints: z.strictObject({ authorization: url, token: url }, { error: objectErrors(['authorization', 'token']) }).readonly().exactOptional(),
+    ...registrationShape(policy),
+    endpoints: z.strictObject({ authorization: endpoint, token: endpoint }, { error: objectErrors(['authorization', 'token']) }).readonly().exactOptional(),
     scopeSeparator: z.enum([' ', ','], 'must be " " or ","').default(' '),
     apiOrigins: z.array(origin, NO_API).min(1, NO_API).readonly()
   }

@@ -1,7 +1,8 @@
+import type { Audit } from '../audit-events.js'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
 import { StoreContentionError } from '../errors.js'
-import { hashPrincipal } from '../principal.js'
+import { auditIdsOf, hashPrincipal } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal } from '../types.js'
 import { createGenerations } from './generations.js'
@@ -43,7 +44,7 @@ const MARGIN_MS = 60 * 60_000
  * @param idleMs how long a session lives that nobody uses
  * @param absoluteMs how long it lives at most
  */
-export function createBrowserSessions (services: RecordServices, { idleMs, absoluteMs }: { readonly idleMs: number, readonly absoluteMs: number }): BrowserSessions {
+export function createBrowserSessions ({ audit, ...services }: RecordServices & { readonly audit: Audit }, { idleMs, absoluteMs }: { readonly idleMs: number, readonly absoluteMs: number }): BrowserSessions {
   const records = createRecords<Row>('browser-session', services)
   const generations = createGenerations('browser-session-generation', services, absoluteMs + MARGIN_MS)
   const keyOf = (id: string): string => hashFields('browser session', id)
@@ -58,6 +59,7 @@ export function createBrowserSessions (services: RecordServices, { idleMs, absol
       const generation = await generations.keep(hashPrincipal(principal))
       const row: Row = { principal, label, generation, seenAt: now, endsAt: now + absoluteMs }
       if (await records.put(keyOf(id), row, null, Math.min(idleMs, absoluteMs)) === null) throw new StoreContentionError()
+      audit('session.started', auditIdsOf(principal))
       return id
     },
 
@@ -73,14 +75,16 @@ export function createBrowserSessions (services: RecordServices, { idleMs, absol
     },
 
     async end (id) {
-      await untilWon(async () => {
-        const { revision } = await records.get(keyOf(id))
-        return revision === null || await records.delete(keyOf(id), revision) || LOST
+      const ended = await untilWon(async () => {
+        const { record, revision } = await records.get(keyOf(id))
+        return revision === null || await records.delete(keyOf(id), revision) ? record : LOST
       })
+      if (ended !== null) audit('session.ended', auditIdsOf(ended.principal))
     },
 
     async endAll (principal) {
       await generations.begin(hashPrincipal(principal))
+      audit('session.revoked', auditIdsOf(principal))
     }
   }
 }

@@ -33,7 +33,7 @@ t.test('a disconnect in the moment in which the grant is stored', async t => {
   resume()
   t.equal(title(await answer), 'You have disconnected this')
   t.equal(await server.vaultRows(), '[]')
-  t.match(server.log.join(''), /"level":40.*DISCONNECTED/, 'the operator can tell that the provider may still list the grant')
+  t.match(server.log.join(''), /"level":40.*orphan_possible/, 'the operator can tell that the provider may still list the grant')
   await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 })
 })
 

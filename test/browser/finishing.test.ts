@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import undici from 'undici'
 import { memoryStore } from '../../lib/index.js'
 import { findForm, title } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
@@ -98,9 +99,9 @@ t.test('STA-02 a second answer with the same state, past all looks when the firs
   const { reached, resume } = pause(t, server.store.state, 'get', { when: key => key.startsWith('elicitation:') && ++looks === 2 })
   const late = browser.get(callback.href)
   await reached
-  const { fetch } = globalThis
+  const { fetch } = undici
   let posts = 0
-  t.intercept(globalThis, 'fetch', {
+  t.intercept(undici, 'fetch', {
     value: async (...args: Parameters<typeof fetch>) => args[1]?.method === 'POST' && ++posts > 0 ? new Response('{}', { status: 400 }) : await fetch(...args)
   })
   t.equal((await browser.get(callback.href)).statusCode, 502)

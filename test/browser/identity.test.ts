@@ -1,5 +1,6 @@
 import type { Configuration } from 'oidc-provider'
 import t from 'tap'
+import undici from 'undici'
 import { createMismatches } from '../../lib/browser/mismatches.js'
 import { allowLoopbackHttp, oidcLogin } from '../../lib/index.js'
 import type { Claims, Principal } from '../../lib/types.js'
@@ -84,10 +85,11 @@ t.test('REC-14 clocks that differ by seconds keep nobody out', async t => {
 
 t.test('a UserInfo endpoint that does not answer keeps nobody waiting for long: it is but a name', async t => {
   const server = await startWithLogin(t)
-  const { fetch, setTimeout } = globalThis
+  const { fetch } = undici
+  const { setTimeout } = globalThis
   const waits: unknown[] = []
-  t.intercept(globalThis, 'fetch', {
-    value: async (url: string, init: RequestInit) => new URL(url).pathname === '/me' ? await new Promise(() => {}) : await fetch(url, init)
+  t.intercept(undici, 'fetch', {
+    value: async (url: string, init: undici.RequestInit) => new URL(url).pathname === '/me' ? await new Promise(() => {}) : await fetch(url, init)
   })
   t.intercept(globalThis, 'setTimeout', {
     value: (work: () => void, ms: number, ...args: []) => {
@@ -130,10 +132,10 @@ t.test('a pairwise authorization server, which has another sub for each client: 
 
 t.test('an authorization server that does not announce PKCE, as Entra does not, is taken for the login', async t => {
   const server = await startWithLogin(t)
-  const { fetch } = globalThis
+  const { fetch } = undici
   let stripped = 0
-  t.intercept(globalThis, 'fetch', {
-    value: async (url: string, init: RequestInit) => {
+  t.intercept(undici, 'fetch', {
+    value: async (url: string, init: undici.RequestInit) => {
       const response = await fetch(url, init)
       if (!url.endsWith('/.well-known/openid-configuration')) return response
       const { code_challenge_methods_supported: methods, ...metadata } = await response.json() as Record<string, unknown>

@@ -7,7 +7,7 @@ import { request, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { addressKey } from '../../lib/browser/address.js'
+import { addressKey } from '../../lib/ip-address.js'
 import { createDeclines } from '../../lib/elicitation/declines.js'
 import { createElicitations } from '../../lib/elicitation/elicitations.js'
 import { mcpConnect, memoryStore } from '../../lib/index.js'
@@ -247,7 +247,7 @@ t.test('RLM-07 processes that ask at once count once each, however often they lo
   const { state } = memoryStore()
   const sealer = createSealer(createKeyRing([randomBytes(32)]))
   const ask = (): Promise<unknown> => {
-    const services = { state, sealer, declines: createDeclines({ state, sealer }, 0), onAbandoned: () => {} }
+    const services = { state, sealer, declines: createDeclines({ state, sealer }, 0), audit: () => {} }
     const limiter = createLimiter('elicitations', { max: 10, windowMs: MINUTE_MS }, state, () => {})
     return createElicitations({ ...services, limiter }, MINUTE_MS)
       .request({ id: 'client' }, { principal: A, provider: 'acme', scopes: [], reasons: [] }).then(link => link?.id, error => error.code)

@@ -18,7 +18,7 @@ t.test('VLT-11 a key that was taken out: said to the operator, and the user can 
   t.equal((await lost.browser(A).get(waiting.url)).statusCode, 404, 'what was under way is gone')
   t.match(lost.log.join(''), /"level":40.*counts as not begun.*is not in the keys option/)
   t.match((await lost.browser(A).get('/connect')).body, 'what is stored can no longer be read')
-  t.match(lost.log.join(''), /"level":50.*"code":"FST_MCP_CONNECT_SEAL_BROKEN","provider":"acme"/, 'said on the page alone, too')
+  t.match(lost.log.join(''), /"level":50.*vault.decrypt_failed.*"provider":"acme".*"code":"FST_MCP_CONNECT_SEAL_BROKEN"/, 'said on the page alone, too')
   lost.log.length = 0
   const session = await lost.openSession({ user: A, scopes: ['issues:write'] })
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /cannot be read at the moment.*\/connect/ }] })

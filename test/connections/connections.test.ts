@@ -23,7 +23,7 @@ async function find (connections: Connections, principal: Principal, provider: s
 
 t.test('no look-up finds what is another\'s', async t => {
   const { vault } = memoryStore()
-  const connections = createConnections({ vault, sealer, resealing })
+  const connections = createConnections({ vault, sealer, resealing, audit: () => {} })
   await save(connections, a, 'acme', ISSUER, grant('canary-token'))
   t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'canary-token')
   for (const [principal, provider] of [
@@ -39,7 +39,7 @@ t.test('no look-up finds what is another\'s', async t => {
 
 t.test('VLT-02 VLT-03 VLT-04 a row that was moved to another user, tenant or provider does not open', async t => {
   const { vault } = memoryStore()
-  const connections = createConnections({ vault, sealer, resealing })
+  const connections = createConnections({ vault, sealer, resealing, audit: () => {} })
   await save(connections, a, 'acme', ISSUER, grant('canary-token'))
   const { entries: [from] } = await vault.list({ limit: 10 })
   const stolen = (await vault.get(from!.owner, from!.name))!.value
@@ -62,7 +62,7 @@ t.test('a lost race is run again; one that is never won is an error', async t =>
     put: async (...args) => losses-- > 0 ? null : await vault.put(...args),
     delete: async (...args) => losses-- > 0 ? false : await vault.delete(...args)
   }
-  const connections = createConnections({ vault: contended, sealer, resealing })
+  const connections = createConnections({ vault: contended, sealer, resealing, audit: () => {} })
   await save(connections, a, 'acme', ISSUER, grant('x'))
   losses = 1
   t.equal(await connections.remove(a, 'acme'), true)
@@ -72,7 +72,7 @@ t.test('a lost race is run again; one that is never won is an error', async t =>
 })
 
 t.test('T06 what another issuer granted is no connection, and is replaced by the next', async t => {
-  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing })
+  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing, audit: () => {} })
   await save(connections, a, 'acme', 'https://old.example', grant('old'))
   t.equal(await find(connections, a, 'acme'), null)
   t.match(await connections.look(a, 'acme', ISSUER), { kind: 'foreign' }, 'but the user can see it')
@@ -81,7 +81,7 @@ t.test('T06 what another issuer granted is no connection, and is replaced by the
 })
 
 t.test('grants that are saved at once: what was asked for by either is remembered, for this issuer', async t => {
-  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing })
+  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing, audit: () => {} })
   const asked = async (): Promise<readonly string[] | undefined> => (await find(connections, a, 'acme'))?.grant.requestedScopes
   await save(connections, a, 'acme', 'https://old.example', { ...grant('old'), requestedScopes: ['old'] })
   await Promise.all(['x', 'y', 'x'].map(scope => save(connections, a, 'acme', ISSUER, { ...grant(scope), requestedScopes: [scope] })))
@@ -96,7 +96,7 @@ t.test('grants that are saved at once: what was asked for by either is remembere
 })
 
 t.test('one grant can be taken back, and no later one in its place', async t => {
-  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing })
+  const connections = createConnections({ vault: memoryStore().vault, sealer, resealing, audit: () => {} })
   const first = await save(connections, a, 'acme', ISSUER, grant('first'))
   const second = await save(connections, a, 'acme', ISSUER, grant('second'))
   t.equal(await connections.remove(a, 'acme', first), false)
@@ -108,7 +108,7 @@ t.test('one grant can be taken back, and no later one in its place', async t => 
 t.test('whether a grant may still be stored is asked before each attempt', async t => {
   const { vault } = memoryStore()
   let checks = 0
-  const connections = createConnections({ vault, sealer, resealing })
+  const connections = createConnections({ vault, sealer, resealing, audit: () => {} })
   await t.rejects(connections.save(a, 'acme', ISSUER, grant('late'), async () => {
     if (++checks === 2) throw new Error('no longer')
     await save(connections, a, 'acme', ISSUER, grant('newer'))

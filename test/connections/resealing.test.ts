@@ -24,8 +24,8 @@ interface Process {
 function process (vault: TokenVault, ...ring: [Buffer, ...Buffer[]]): Process {
   const warnings: unknown[] = []
   const sealer = createSealer(createKeyRing(ring))
-  const resealing = createResealing({ vault, sealer, log: { warn: (...args: unknown[]) => { warnings.push(args) } } as never })
-  return { connections: createConnections({ vault, sealer, resealing }), resealing, sealer, warnings }
+  const resealing = createResealing({ vault, sealer, audit: () => {}, log: { warn: (...args: unknown[]) => { warnings.push(args) } } as never })
+  return { connections: createConnections({ vault, sealer, resealing, audit: () => {} }), resealing, sealer, warnings }
 }
 
 async function connect ({ connections }: Process, subject: string, accessToken: string, provider = 'acme'): Promise<string> {

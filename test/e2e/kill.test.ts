@@ -125,7 +125,7 @@ for (const kind of await lastingKinds(t)) {
     t.match(await fleet.callTool('stranger'), { kind: 'url' })
     t.equal(await eternalRows(spec), 0, 'every record has a lifetime')
 
-    const attemptsOf = (event: string): string[] => fleet.audit.filter(audit => audit.event === event).map(({ attempt }) => attempt)
+    const attemptsOf = (event: string): string[] => fleet.audit.filter(audit => audit.event === event).map(audit => 'attempt' in audit ? audit.attempt : '')
     const started = attemptsOf('exchange.started')
     const ended = new Set([...attemptsOf('exchange.stored'), ...attemptsOf('exchange.refused')])
     const open = started.filter(attempt => !ended.has(attempt))

@@ -17,7 +17,7 @@ const limits = { ttlMs: 900_000, coolDownMs: 300_000 }
 
 function createBoth (state: StateStore): { elicitations: Elicitations, declines: Declines } {
   const declines = createDeclines({ state, sealer }, limits.coolDownMs)
-  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('elicitations', false, state, () => {}), onAbandoned: () => {} }, limits.ttlMs) }
+  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('elicitations', false, state, () => {}), audit: () => {} }, limits.ttlMs) }
 }
 
 async function decline ({ elicitations, declines }: ReturnType<typeof createBoth>, { id }: { id: string }): Promise<void> {
@@ -220,7 +220,7 @@ t.test('a record that the store did not take is not handed out', async t => {
 t.test('what the user asks for counts for nobody, and a client may have what is there', async t => {
   const { state } = memoryStore()
   const limiter = { count: async () => { throw new RateLimitedError('elicitations', true, 1000) } }
-  const elicitations = createElicitations({ state, sealer, declines: createDeclines({ state, sealer }, 0), limiter, onAbandoned: () => {} }, limits.ttlMs)
+  const elicitations = createElicitations({ state, sealer, declines: createDeclines({ state, sealer }, 0), limiter, audit: () => {} }, limits.ttlMs)
   await t.rejects(elicitations.offer(wanted, client), { code: 'FST_MCP_CONNECT_RATE_LIMITED' })
   const clients = [elicitations.offer(wanted, client), elicitations.offer(wanted, client)].map(one => one.catch(() => {}))
   t.ok(await elicitations.offer(wanted, null), 'at the same time, too')
@@ -234,7 +234,7 @@ t.test('a new record counts once, however often somebody else was quicker', asyn
   let lost = 0
   const put: StateStore['put'] = async (key, ...args) => key.startsWith('live-') && lost++ < 3 ? null : await state.put(key, ...args)
   const limiter = { count: async () => { counted++ } }
-  const elicitations = createElicitations({ state: { ...state, put }, sealer, declines: createDeclines({ state, sealer }, 0), limiter, onAbandoned: () => {} }, limits.ttlMs)
+  const elicitations = createElicitations({ state: { ...state, put }, sealer, declines: createDeclines({ state, sealer }, 0), limiter, audit: () => {} }, limits.ttlMs)
   t.ok(await elicitations.request(client, wanted))
   t.strictSame([lost, counted], [4, 1])
 })

@@ -2,6 +2,7 @@ import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mc
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
+import undici from 'undici'
 import { advance } from '../fixtures/clock.js'
 import { openMcpSession, type McpSession } from '../fixtures/mcp-session.js'
 import { A, B, startServer, type TestServer } from '../fixtures/server.js'
@@ -265,8 +266,8 @@ t.test('an older link for less: what is granted by then is asked for again, and 
 t.test('what a provider grants without having been asked is not asked for the next time', async t => {
   const server = await startServer(t)
   const { url, session } = await server.elicit(A)
-  const { fetch } = globalThis
-  const restore = t.intercept(globalThis, 'fetch', {
+  const { fetch } = undici
+  const restore = t.intercept(undici, 'fetch', {
     value: async (...args: Parameters<typeof fetch>) => {
       const response = await fetch(...args)
       if (args[1]?.method !== 'POST') return response

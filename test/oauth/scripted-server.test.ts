@@ -282,9 +282,10 @@ t.test('pinned endpoints: no metadata is asked for, and the same limits hold', a
   await t.rejects(exchange(provider), { message: /incorrect_client_credentials$/ }, 'an error with status 200 is read')
   t.ok(scripted.requests.every(request => request === 'POST /token'))
   for (const url of ['http://127.0.0.1:1/', 'http://acme.example/', 'ftp://acme.example/']) {
-    await t.rejects(createOutboundFetch(false)(url, {}), { message: 'not_https' })
+    await t.rejects(createOutboundFetch({ privateHosts: [] })(url, {}), { message: 'not_https' })
   }
+  const onLoopback = { privateHosts: [], [allowLoopbackHttp]: true }
   scripted.answers['/away'] = (_request, response) => { response.writeHead(302, { location: '/elsewhere' }).end() }
-  t.equal((await createOutboundFetch(true)(`${scripted.issuer}/away`, {})).status, 302, 'redirects are not followed')
-  await t.rejects(createOutboundFetch(true)('http://acme.example/', {}), { message: 'not_https' })
+  t.equal((await createOutboundFetch(onLoopback)(`${scripted.issuer}/away`, {})).status, 302, 'redirects are not followed')
+  await t.rejects(createOutboundFetch(onLoopback)('http://acme.example/', {}), { message: 'not_https' })
 })

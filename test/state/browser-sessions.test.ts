@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
 const user = { principal: { issuer: 'i', subject: 'canary-subject' }, label: 'canary@example.com' }
 const create = (state: StateStore, lifetimes = { idleMs: 10 * MINUTE_MS, absoluteMs: 60 * MINUTE_MS }): BrowserSessions =>
-  createBrowserSessions({ state, sealer }, lifetimes)
+  createBrowserSessions({ state, sealer, audit: () => {} }, lifetimes)
 
 t.test('a session is found by its id alone, and nothing of it is stored in the clear', async t => {
   const { state } = memoryStore()

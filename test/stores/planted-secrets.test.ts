@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import undici from 'undici'
 import { A, startServer } from '../fixtures/server.js'
 import { createStorage, lastingKinds, openPool, openRedis, type StorageSpec } from '../fixtures/stores.js'
 
@@ -70,8 +71,8 @@ for (const kind of await lastingKinds(t)) {
     add('subject', user.subject)
     add('tenant', user.tenant)
     add('key in base64', key.toString('base64'))
-    const { fetch } = globalThis
-    t.intercept(globalThis, 'fetch', {
+    const { fetch } = undici
+    t.intercept(undici, 'fetch', {
       value: async (...args: Parameters<typeof fetch>) => {
         const response = await fetch(...args)
         const body = await response.clone().json().catch(() => ({})) as { access_token?: string, refresh_token?: string }

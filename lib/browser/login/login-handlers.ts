@@ -7,6 +7,7 @@ import { redeemCode, wasBadCode, type CodeExchange } from '../../oauth/token-req
 import { explainInvalidPrincipal, parsePrincipal } from '../../principal.js'
 import { randomToken } from '../../random.js'
 import type { BrowserSession } from '../../state/browser-sessions.js'
+import { assertNavigation } from '../navigation.js'
 import { signedOutPage } from '../pages/signed-out.js'
 import { recall, remember } from '../request-notes.js'
 import { requireVisitor, type BrowserServices, type Handler } from '../services.js'
@@ -41,6 +42,7 @@ Record<'start' | 'callback' | 'signOut' | 'signedOut', Handler> {
     }),
 
     callback: inWordsOfTheLogin(async (request, reply) => {
+      assertNavigation(request)
       const state = readState(request.query)
       const own = await pending.read(request, state)
       if (own?.issuer !== issuer || own.clientId !== clientId) throw new SignInInvalidError('it was begun in another browser, with another registration, or more than ten minutes ago')

@@ -21,6 +21,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   CSRF_FAILED: { title: 'This form has expired', text: 'The form was open for too long, or what it asks for has changed, or it did not come from this server. Nothing was changed. Open the page again.', way: 'retry' },
   ORIGIN_MISMATCH: { title: 'This form came from another address', text: 'Nothing was changed. If you came here by a link of this server, tell its operator.', way: 'retry' },
   FORM_INVALID: { title: 'This form is not one of ours', text: 'Nothing was changed. Open the page again.', way: 'retry' },
+  NAVIGATION_REQUIRED: { title: 'This must be opened by itself', text: 'Your browser loaded this in advance, or inside of another page. Nothing was connected.', way: 'connections' },
   NOT_AUTHORIZED: { title: 'Not allowed', text: 'Your account may not connect this provider here. Ask the operator of this server.', way: 'connections' },
   NOT_FOUND: { title: 'Nothing here', text: 'The link is wrong or too old. Ask for a new one, or connect on your connections page.', way: 'connections' },
   METHOD_NOT_ALLOWED: { title: 'Nothing here', text: 'This address cannot be opened that way.', way: 'connections' },

@@ -1,0 +1,133 @@
+import type { FastifyBaseLogger } from 'fastify'
+
+/*
+ * What is told to `onAudit`, and to the log. Whoever it is about stands in it as a hash, which `mcpConnect.auditIdsOf` gives to
+ * whoever knows them; nothing in it was written by a provider, or is a secret.
+ */
+
+/** Somebody, hashed. */
+export interface AuditIds {
+  /** SHA-256 of the principal: 64 hexadecimal digits. */
+  readonly principal: string
+  /** The same of its tenant, where there is one. */
+  readonly tenant?: string
+}
+
+/** What somebody connects, or has connected. */
+export interface AuditedConnection extends AuditIds {
+  /** The key of the provider. */
+  readonly provider: string
+}
+
+export interface AuditedElicitation extends AuditedConnection {
+  /** SHA-256 of its id. */
+  readonly elicitation: string
+}
+
+/** One attempt to redeem an authorization code. */
+export interface AuditedAttempt extends AuditedElicitation {
+  /** The same in all events of one attempt. */
+  readonly attempt: string
+}
+
+/** A request of a browser that was turned down; what it is about stands in it as far as that is known. */
+export interface AuditedRefusal extends Partial<AuditedElicitation> {
+  /** The code of the error. */
+  readonly code: string
+}
+
+/** Why a guarded handler did not run, and its caller was sent no link either. */
+export type BlockReason = 'no principal' | 'not authorized' | 'not connected' | 'declined' | 'scopes withheld' | 'unreadable' | 'failure'
+
+/** What each event tells, by its name. */
+export interface AuditEvents {
+  /** There is a new link, for the client of this hash, or without one for the connections page. */
+  'elicitation.created': AuditedElicitation & { readonly client?: string }
+  /** Its own user looks at it. */
+  'elicitation.opened': AuditedElicitation
+  /** Its own user has pressed the button, and goes to the provider to be asked for these scopes. */
+  'elicitation.started': AuditedElicitation & { readonly scopes: readonly string[] }
+  /** The user has said no, here or at the provider. */
+  'elicitation.declined': AuditedElicitation
+  /** The user is connected by it. */
+  'elicitation.completed': AuditedElicitation
+  /** It cannot be completed: `authorize` has turned it down, or the provider a scope. */
+  'elicitation.failed': AuditedElicitation
+  /** Its own user came too late. */
+  'elicitation.expired': AuditedRefusal
+  /** Somebody else has opened it, has sent one of its forms, or came back from the provider. `principal` is that one. */
+  'elicitation.subject_mismatch': AuditedRefusal & { readonly differing: ReadonlyArray<'issuer' | 'subject' | 'tenant'> }
+
+  /** An authorization response without a `state` of ours. */
+  'callback.state_invalid': AuditedRefusal
+  /** One for a flow that is spent. */
+  'callback.replay': AuditedRefusal
+  /** One for another provider, registration or redirect URI than the flow was started with. */
+  'callback.context_mismatch': AuditedRefusal
+  /** One that came to another browser than the one in which the button was pressed. */
+  'callback.flow_cookie_missing': AuditedRefusal
+  /** One that is from another issuer, or does not say which. */
+  'callback.iss_mismatch': AuditedRefusal
+  /** One that came to a browser in which nobody is signed in, any more or at all. */
+  'callback.session_missing': AuditedRefusal
+  /** One that holds no code, or two. */
+  'callback.response_invalid': AuditedRefusal
+  /** A form that is not from a page of ours, shown to this user in this browser for this action. */
+  'csrf.failed': AuditedRefusal
+  /** Any other request that was turned down. */
+  'request.refused': AuditedRefusal
+  /** A request that a provider, the store or a mistake has failed. */
+  'request.failed': AuditedRefusal
+
+  /** An authorization code is about to be redeemed; one of the three below follows, unless the process is killed. */
+  'exchange.started': AuditedAttempt
+  /** Its grant is in the vault. */
+  'exchange.stored': AuditedAttempt
+  /** The provider has given nothing. */
+  'exchange.refused': AuditedAttempt
+  /** The provider may list a grant that is not stored here. */
+  'exchange.orphan_possible': AuditedAttempt
+
+  /** A handler has received a connection. */
+  'vault.read': AuditedConnection
+  /** A grant was stored. */
+  'vault.write': AuditedConnection
+  /** A grant was deleted: the user has disconnected, or another attempt has won. */
+  'vault.deleted': AuditedConnection
+  /** A grant cannot be opened: it was changed or moved, or the key with this id is not in `keys`. */
+  'vault.decrypt_failed': AuditedConnection & { readonly keyId: string }
+  /** A grant was sealed anew with the newest key. Whose provider it is of is not known. */
+  'vault.rewrapped': { readonly principal: string }
+
+  /** A guarded handler did not run, and its caller was told why. */
+  'guard.blocked': Partial<AuditIds> & { readonly reason: BlockReason, readonly providers: readonly string[] }
+  /** The first request or link that was too many, in each window. */
+  'ratelimit.hit': Partial<AuditIds> & { readonly limit: 'address' | 'principal' | 'elicitations', readonly client?: string }
+
+  /** Somebody has signed in by `oidcLogin`. */
+  'session.started': AuditIds
+  /** Somebody has signed out, or in anew. */
+  'session.ended': AuditIds
+  /** All sessions of somebody were ended. */
+  'session.revoked': AuditIds
+  /** An answer of the authorization server that has signed nobody in. */
+  'session.refused': AuditedRefusal
+}
+
+export type AuditEventName = keyof AuditEvents
+
+/** Those of requests that were turned down, of which no more is told. */
+export type RefusalEventName = { [N in AuditEventName]: AuditedRefusal extends AuditEvents[N] ? N : never }[AuditEventName]
+
+/** One event, with when it was, in epoch milliseconds. */
+export type AuditEvent = { [N in AuditEventName]: { readonly event: N, readonly at: number } & AuditEvents[N] }[AuditEventName]
+
+/** What an operator reads beside the event, in the log alone. */
+export interface AuditDetails {
+  /** The logger of the request, where there is one. */
+  readonly log?: FastifyBaseLogger
+  readonly [detail: string]: unknown
+}
+
+/** Tells an event. Never fails. */
+export type Audit = <N extends AuditEventName>(event: N, facts: AuditEvents[N], details?: AuditDetails) => void

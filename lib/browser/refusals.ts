@@ -1,0 +1,55 @@
+import type { FastifyRequest } from 'fastify'
+import type { AuditedRefusal, RefusalEventName } from '../audit-events.js'
+import { RateLimitedError, shortCode } from '../errors.js'
+import { auditIdsOf } from '../principal.js'
+import { recall } from './request-notes.js'
+import type { BrowserServices } from './services.js'
+
+/** Of requests that were turned down; others are `request.refused`. */
+const EVENTS = new Map<string, RefusalEventName>(Object.entries({
+  EXPIRED: 'elicitation.expired',
+  STATE_INVALID: 'callback.state_invalid',
+  CONTEXT_MISMATCH: 'callback.context_mismatch',
+  FLOW_COOKIE_MISSING: 'callback.flow_cookie_missing',
+  ISS_MISMATCH: 'callback.iss_mismatch',
+  RESPONSE_INVALID: 'callback.response_invalid',
+  SESSION_LOST: 'callback.session_missing',
+  CSRF_FAILED: 'csrf.failed',
+  ORIGIN_MISMATCH: 'csrf.failed',
+  FORM_INVALID: 'csrf.failed',
+  SIGN_IN_INVALID: 'session.refused',
+  SIGN_IN_DECLINED: 'session.refused',
+  SIGN_IN_FAILED: 'session.refused'
+}))
+
+/** Where they mean something else. */
+const AT_CALLBACK = new Map<string, RefusalEventName>(Object.entries({
+  CONSUMED: 'callback.replay',
+  SIGN_IN_REQUIRED: 'callback.session_missing'
+}))
+
+/**
+ * Tells of a request that ends with an error of ours or of Fastify's: one event for each, in words of ours. The log says more
+ * for the operator: what our errors say is safe, and the cause of a fault is for the log alone.
+ */
+export function tellRefusal ({ audit, providers }: BrowserServices, error: Error, code: string, status: number, request: FastifyRequest): void {
+  const { visitor = null, about, differing = [] } = recall(request)
+  const route = request.routeOptions.url
+  const { provider = '' } = (request.params ?? {}) as { provider?: string }
+  const who = visitor === null ? {} : auditIdsOf(visitor.principal)
+  const facts: AuditedRefusal = { ...who, ...providers.has(provider) && { provider }, ...about, code }
+  const details = { log: request.log, code, route, ...shortCode(code) !== '' && { reason: error.message }, ...status >= 500 && error.cause !== undefined && { err: error.cause } }
+
+  if (error instanceof RateLimitedError) {
+    const { limit, first, retryAfterMs } = error
+    if (first) audit('ratelimit.hit', { ...who, limit }, { ...details, reason: `a visitor has reached limits.${limit}`, retryAfterMs })
+    else request.log.debug({ route, limit, retryAfterMs }, 'mcp-connect: refused, beyond a limit')
+  } else if (differing.length > 0) {
+    audit('elicitation.subject_mismatch', { ...facts, differing }, details)
+  } else audit(eventOf(shortCode(code), status, route), facts, details)
+}
+
+function eventOf (code: string, status: number, route: string | undefined): RefusalEventName {
+  const atCallback = route?.endsWith('/callback/:provider') === true ? AT_CALLBACK.get(code) : undefined
+  return atCallback ?? EVENTS.get(code) ?? (status < 500 ? 'request.refused' : 'request.failed')
+}

@@ -4,7 +4,7 @@
 import Fastify from 'fastify'
 import plugin, {
   allowLoopbackHttp, defineProvider, github, mcpConnect, memoryStore,
-  type BrowserIdentity, type BrowserUser, type LimitOption, type Limits, type McpConnect, type McpConnectOptions, type Principal, type Provider, type Store
+  type AuditEvent, type AuditEventName, type AuditIds, type BrowserIdentity, type BrowserUser, type LimitOption, type Limits, type McpConnect, type McpConnectOptions, type Principal, type Provider, type Store
 } from 'fastify-mcp-connect'
 import { expect, type Equal } from './equal.js'
 
@@ -25,6 +25,16 @@ await app.register(mcpConnect, {
   prefix: '/connect',
   name: 'Example',
   vault: memoryStore().vault,
+  onAudit (event) {
+    expect<Equal<typeof event, AuditEvent>>()
+    expect<Equal<typeof event.event, AuditEventName>>()
+    expect<Equal<typeof event.at, number>>()
+    if (event.event === 'guard.blocked') expect<Equal<typeof event.providers, readonly string[]>>()
+    if (event.event === 'elicitation.created') expect<Equal<typeof event.client, string | undefined>>()
+    if (event.event === 'exchange.stored') expect<Equal<typeof event.attempt, string>>()
+    // @ts-expect-error: of whom it is, is known of some only
+    expect<Equal<typeof event.principal, string>>()
+  },
   keys: ['newest', 'older'] as const,
   principal: claims => {
     expect<Equal<typeof claims['sub'], unknown>>()
@@ -52,6 +62,7 @@ await app.register(mcpConnect, {
       scopeSeparator: ',',
       resource: 'https://api.example.com',
       authorizationParameters: { access_type: 'offline' },
+      privateHosts: ['login.corp.example'],
       apiOrigins: ['https://api.example.com'],
       [allowLoopbackHttp]: true
     }),
@@ -164,6 +175,7 @@ check({ ...required, limits: { elicitations: { max: 100, timeWindow: 1000 } } })
 check({ ...required, limits: { ip: { max: 100, windowMs: 1000 } } })
 
 // Sessions of oidcLogin
+expect<Equal<ReturnType<typeof app.mcpConnect.auditIdsOf>, AuditIds>>()
 expect<Equal<ReturnType<typeof app.mcpConnect.revokeBrowserSessions>, Promise<void>>>()
 await app.mcpConnect.revokeBrowserSessions({ issuer: 'https://login.example.com', subject: 'a' })
 await app.mcpConnect.revokeBrowserSessions({ issuer: 'https://login.example.com', subject: 'a', tenant: 't' })

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { AuditedElicitation } from '../audit-events.js'
 import { askedAndGranted } from '../connections/scopes.js'
+import type { Elicitation } from '../elicitation/elicitations.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
 import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
@@ -37,6 +38,12 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     const found = await services.connections.look(principal, key, provider.issuer)
     const granted = found.kind === 'usable' ? askedAndGranted(found.entry.grant) : []
     return [...new Set([...granted, ...scopes])]
+  }
+
+  /** What the connected account is called there, so that nobody is left with somebody else's unawares. */
+  async function accountAtProvider ({ principal, provider: key }: Elicitation, { issuer }: Provider): Promise<string | undefined> {
+    const found = await services.connections.look(principal, key, issuer)
+    return found.kind === 'usable' ? found.entry.grant.account?.label : undefined
   }
 
   /** What a form does. Scopes and reasons that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
@@ -101,7 +108,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     done: page(services, request => urls.elicitation(idOf(request), 'done'), async (visitor, request, reply) => {
       const { id, elicitation, provider } = await find(request, visitor)
       const names = { provider: provider.name, server: services.name, account: visitor.label, connections: urls.connections }
-      if (elicitation.status === 'completed') return reply.send(completedPage(names))
+      if (elicitation.status === 'completed') return reply.send(completedPage({ ...names, upstream: await accountAtProvider(elicitation, provider) }))
       if (elicitation.status === 'declined') return reply.send(declinedPage(names))
       return reply.redirect(urls.elicitation(id), 303)
     })

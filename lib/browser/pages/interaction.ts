@@ -55,11 +55,21 @@ export function leavingPage ({ provider, url }: { provider: string, url: URL }):
   })
 }
 
+interface Completed {
+  readonly provider: string
+  readonly server: string
+  /** The account here. */
+  readonly account: string
+  /** The account at the provider, if it has told. */
+  readonly upstream: string | undefined
+  readonly connections: string
+}
+
 /** The good end. */
-export function completedPage ({ provider, server, account, connections }: { provider: string, server: string, account: string, connections: string }): string {
+export function completedPage ({ provider, server, account, upstream, connections }: Completed): string {
   return layout({
     title: `${provider} is connected`,
-    content: html`<p>${server} can now use ${provider} for <strong>${account}</strong>.</p>
+    content: html`<p>${server} can now use ${provider} for <strong>${account}</strong>.!${upstream === undefined ? '' : html` The account there is <strong>${upstream}</strong>: if it is not yours, disconnect it.`}</p>
 <p>You can close this page and go back to where you came from. If nothing happens there, ask again.</p>
 <p><a class="button" href="${connections}">See your connections</a></p>`
   })

@@ -33,8 +33,16 @@ const PRIVATE: readonly string[] = ['private', 'uniqueLocal', 'carrierGradeNat',
  */
 export function mayConnect (host: string, address: string, { privateHosts, loopback }: AddressPolicy): boolean {
   if (!ipaddr.isValid(address)) return false
-  const range = ipaddr.parse(address).range()
-  return range === 'unicast' || (range === 'loopback' && loopback) || (PRIVATE.includes(range) && privateHosts.includes(host))
+  const parsed = ipaddr.parse(address)
+  const range = parsed.range()
+  return isPublic(parsed) || (range === 'loopback' && loopback) || (PRIVATE.includes(range) && privateHosts.includes(host))
+}
+
+/** Of IPv6, so far only this much has been given to anybody (RFC 4291 section 2.4; the IANA registry of global unicast addresses). */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
+
+function isPublic (address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return address.range() === 'unicast' && (address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_IPV6))
 }
 
 /** The address that stands in a URL instead of a name; `null` when there is a name. */

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { checkBus, checkState, checkVault } from './adapters.js'
 import { createCookies } from './browser/cookies.js'
-import { createFormCookie } from './browser/form-cookie.js'
+import { createFormCookies } from './browser/form-cookies.js'
 import { createForms } from './browser/forms.js'
 import { logRoutesOnly } from './browser/logging.js'
 import { createLogin } from './browser/login/create-login.js'
@@ -99,7 +99,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       connections,
       audit,
       flowCookies: createStateCookies(cookies, 'flow', FLOW_TTL_MS),
-      forms: createForms(ring, createFormCookie(ring, cookies), urls),
+      forms: createForms(ring, createFormCookies(ring, cookies), urls),
       limits: createVisitLimits(limiter('address'), limiter('principal')),
       mismatches: createMismatches(log),
       configuration: createConfigurations()

@@ -7,7 +7,7 @@ import { plainText } from '../plain-text.js'
 import { principalFields } from '../principal.js'
 import type { Principal } from '../types.js'
 import type { KeyRing } from '../vault/key-ring.js'
-import type { FormCookie } from './form-cookie.js'
+import type { FormCookies } from './form-cookies.js'
 import type { Urls } from './urls.js'
 
 const LIFETIME_MS = 60 * 60_000
@@ -26,19 +26,21 @@ export interface Forms {
   open (request: FastifyRequest, reply: FastifyReply, principal: Principal): Promise<(action: readonly string[]) => string>
   /** @throws FST_MCP_CONNECT_FORM_INVALID, FST_MCP_CONNECT_ORIGIN_MISMATCH, FST_MCP_CONNECT_CSRF_FAILED */
   check (request: FastifyRequest, principal: Principal, action: readonly string[]): Promise<void>
+  /** The forms that this browser was shown are void. */
+  close (request: FastifyRequest, reply: FastifyReply): void
 }
 
-export function createForms (ring: KeyRing, cookie: FormCookie, { origin, connections }: Urls): Forms {
+export function createForms (ring: KeyRing, cookies: FormCookies, { origin, connections }: Urls): Forms {
   const secrets = ring.derive('csrf token')
 
-  const mac = (secret: Buffer, principal: Principal, action: readonly string[], expiresAt: string): Buffer =>
-    createHmac('sha256', secret).update(encodeFields([connections, expiresAt, ...principalFields(principal), ...action])).digest()
+  const mac = (secret: Buffer, browser: string, principal: Principal, action: readonly string[], expiresAt: string): Buffer =>
+    createHmac('sha256', secret).update(encodeFields([connections, expiresAt, browser, ...principalFields(principal), ...action])).digest()
 
   return {
     async open (request, reply, principal) {
-      await cookie.open(request, reply, principal)
+      const browser = await cookies.open(request, reply, principal)
       const expiresAt = String(Date.now() + LIFETIME_MS)
-      return action => `${expiresAt}.${mac(secrets[0]!, principal, action, expiresAt).toString('base64url')}`
+      return action => `${browser}.${expiresAt}.${mac(secrets[0]!, browser, principal, action, expiresAt).toString('base64url')}`
     },
 
     async check (request, principal, action) {
@@ -47,11 +49,13 @@ export function createForms (ring: KeyRing, cookie: FormCookie, { origin, connec
       const { origin: from, 'sec-fetch-site': site } = request.headers
       if (from !== undefined && from !== origin) throw new OriginMismatchError(plainText(from, 100), origin)
       if (site !== undefined && site !== 'same-origin') throw new CsrfFailedError()
-      const [expiresAt = '', given = ''] = body.data.csrf.split('.')
+      const [browser = '', expiresAt = '', given = ''] = body.data.csrf.split('.')
       const bytes = Buffer.from(given, 'base64url')
       const genuine = bytes.length === 32 && Number(expiresAt) > Date.now() &&
-        secrets.some(secret => timingSafeEqual(bytes, mac(secret, principal, action, expiresAt)))
-      if (!genuine || !await cookie.has(request, principal)) throw new CsrfFailedError()
-    }
+        secrets.some(secret => timingSafeEqual(bytes, mac(secret, browser, principal, action, expiresAt)))
+      if (!genuine || !await cookies.has(request, principal, browser)) throw new CsrfFailedError()
+    },
+
+    close: cookies.clear
   }
 }

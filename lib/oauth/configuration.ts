@@ -7,7 +7,7 @@ import { createOutboundFetch } from './outbound.js'
 
 const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, a provider\'s definition can give endpoints instead, and oidcLogin a clientSecret'
 const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; a provider\'s definition can give endpoints instead'
-const OTHER_ISSUER = 'its issuer is another one; set issuer to exactly that (with Entra, to that of your tenant)'
+const OTHER_ISSUER = 'its issuer is another one; set issuer to exactly that, character by character (look for a slash at the end; with Entra, set it to that of your tenant)'
 const NO_ENDPOINTS = 'authorization_endpoint or token_endpoint is missing, or is not https'
 
 /** openid-client's view of one provider: the authorization server's metadata and our registration there. */
@@ -87,6 +87,8 @@ async function discover (registration: Registration): Promise<Configuration> {
           return response
         }
       })
+      // The library takes what differs in spelling for the same, and for Entra whatever the metadata say (RFC 8414 section 3.3).
+      if (configuration.serverMetadata().issuer !== registration.issuer) throw new ProviderMisconfiguredError(describeProvider(registration), OTHER_ISSUER)
       // A server that does not name S256 may ignore the challenge: the code would not be bound to this flow (RFC 9700 section 2.1.1).
       if (registration.assumesS256 !== true && !configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderMisconfiguredError(describeProvider(registration), NO_S256)
       configuration[client.customFetch] = fetch

@@ -44,8 +44,11 @@ t.test('BRW-07 a token of another user\'s session, another elicitation or action
   }
   for (const [name, { fields }] of Object.entries(foreign)) t.equal((await browser.post(start.action, fields)).statusCode, 403, name)
   t.equal((await server.browser(A).post(start.action, start.fields)).statusCode, 403, 'a browser that was shown no page')
-  const [expiresAt, mac] = start.fields['csrf']!.split('.')
-  t.equal((await browser.post(start.action, { csrf: `${Number(expiresAt) + 1}.${mac}` })).statusCode, 403, 'a longer life')
+  const elsewhere = server.browser(A)
+  await elsewhere.get('/connect')
+  t.equal((await elsewhere.post(start.action, start.fields)).statusCode, 403, 'another browser of the same user')
+  const [id, expiresAt, mac] = start.fields['csrf']!.split('.')
+  t.equal((await browser.post(start.action, { csrf: `${id}.${Number(expiresAt) + 1}.${mac}` })).statusCode, 403, 'a longer life')
   t.equal((await browser.post(start.action, start.fields)).statusCode, 200)
   t.intercept(Date, 'now', { value: () => Number(expiresAt) + 1 })
   t.equal((await browser.post(start.action, start.fields)).statusCode, 403, 'an old one')

@@ -62,6 +62,7 @@ Record<'start' | 'callback' | 'signOut' | 'signedOut', Handler> {
       const { principal } = requireVisitor(request)
       await forms.check(request, principal, ['sign out'])
       await session.end(request, reply)
+      forms.close(request, reply)
       return reply.redirect(urls.login('signed-out'), 303)
     },
 

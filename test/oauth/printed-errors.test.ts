@@ -1,14 +1,16 @@
+import { generateKeyPair } from 'jose'
 import * as client from 'openid-client'
 import t, { type Test } from 'tap'
 import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
 import { createAuthorizationRequest } from '../../lib/oauth/authorization-request.js'
 import { readAuthorizationResponse } from '../../lib/oauth/authorization-response.js'
+import { readUser } from '../../lib/oauth/claims.js'
 import { createConfigurations, type Configuration } from '../../lib/oauth/configuration.js'
 import { readGrant } from '../../lib/oauth/grant.js'
 import { redeemCode, type CodeExchange } from '../../lib/oauth/token-request.js'
 import type { Provider } from '../../lib/types.js'
 import { prints } from '../fixtures/prints.js'
-import { FAULTS, json, startScriptedProvider, type ScriptedProvider } from '../fixtures/scripted-provider.js'
+import { FAULTS, json, startScriptedProvider, type ScriptedProvider, type TokenRequest } from '../fixtures/scripted-provider.js'
 import { Secrets } from '../fixtures/secrets.js'
 
 interface Exchanges {
@@ -130,6 +132,39 @@ t.test('LOG-05 nor metadata that cannot be had or used, whose text is the provid
     scripted.answers.set('/.well-known/openid-configuration', answer)
     const error = await failure(createConfigurations()(provider))
     t.match(error, { code: /^FST_MCP_CONNECT_PROVIDER_(UNAVAILABLE|MISCONFIGURED)$/ }, title)
+    t.strictSame(secrets.find(prints(error)), [], title)
+  }
+})
+
+t.test('LOG-05 nor an access token of the login that names nobody', async t => {
+  const { secrets, scripted, provider, configuration, begin } = await start(t)
+  const resource = 'https://mcp.example.com/mcp'
+  const registration = { ...provider, resource }
+  const { privateKey } = await generateKeyPair('RS256')
+  const broken = new Map<string, Parameters<typeof scripted.answers.set>[1]>([
+    ['an error', (_request, response) => json(response, { error_description: client.randomState() }, 500)],
+    ['HTML', (_request, response) => { response.end('<p>') }],
+    ['no keys', (_request, response) => json(response, { keys: [] })],
+    ['a broken connection', request => { request.socket.destroy() }]
+  ])
+  const tokens: Array<[string, (at: TokenRequest) => Promise<string>]> = [
+    ['no JWT', async ({ good }) => good['access_token']!],
+    ['no JWT, though it has three parts', async ({ good }) => `${good['access_token']}.${good['refresh_token']}.x`],
+    ['for another resource', async ({ good, sign }) => await sign({ aud: good['access_token'] })],
+    ['of another issuer', async ({ good, sign }) => await sign({ aud: resource, iss: good['access_token'] })],
+    ['expired', async ({ sign }) => await sign({ aud: resource, exp: 1 })],
+    ['signed by another key', async ({ sign }) => await sign({ aud: resource }, privateKey)],
+    ...[...broken.keys()].map((title): [string, (at: TokenRequest) => Promise<string>] => [title, async ({ sign }) => await sign({ aud: resource })])
+  ]
+  for (const [title, make] of tokens) {
+    scripted.script = { answer: async at => json(at.response, { ...at.good, access_token: await make(at) }) }
+    // The keys are asked for once for each configuration.
+    const fresh = broken.has(title) ? await createConfigurations()(provider) : configuration
+    const tokens = await redeemCode(fresh, provider, await begin())
+    if (broken.has(title)) scripted.answers.set('/jwks', broken.get(title)!)
+    const error = await failure(readUser(fresh, registration, tokens))
+    scripted.answers.delete('/jwks')
+    t.match(error, { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED', message: /the access token for .* cannot be used/ }, title)
     t.strictSame(secrets.find(prints(error)), [], title)
   }
 })

@@ -131,7 +131,7 @@ t.test('LOG-09 what a provider sends stands in no text of ours', async t => {
   scripted.script = { answer: ({ response, good, description }) => json(response, { ...good, scope: description }) }
   t.equal(await connect(url), 303)
   texts.push(await call('issues'))
-  t.match(read(texts.at(-1)!).result, { isError: true, content: [{ text: /^Acme did not grant all the permissions that this needs \(missing: openid and issues:read\)/ }] })
+  t.match(read(texts.at(-1)!).result, { isError: true, content: [{ text: /^Acme did not grant all the permissions that this needs \(missing: issues:read\)/ }] })
 
   await browser.press('/connect', '/acme/disconnect')
   scripted.script = { redirect: url => { url.search = new URLSearchParams({ error: 'access_denied', error_description: scripted.description, state: url.searchParams.get('state')!, iss: scripted.issuer }).toString() } }

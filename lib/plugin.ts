@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { checkBus, checkState, checkVault } from './adapters.js'
+import { hideRawPackets } from './browser/client-errors.js'
 import { createCookies } from './browser/cookies.js'
 import { createFormCookies } from './browser/form-cookies.js'
 import { createForms } from './browser/forms.js'
@@ -79,6 +80,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   closers.push(completion.close, resealing.close)
 
   takeUnreadableAddresses(app, app.prefix + prefix)
+  hideRawPackets(app)
   await app.register(async child => {
     logRoutesOnly(child)
     const cookies = await createCookies(child, urls.secure, settings.cookieName)

@@ -5,22 +5,26 @@ import type { IncomingMessage } from 'node:http'
 const ORIGIN = /^https?:\/\/[^/?#]*/i
 
 /**
- * Fastify repeats an address that it cannot decode, with its query, before any route or hook of ours is asked. Of addresses of ours
- * it is given another one, that leads to our own page. (`app.inject`, which has no server, goes past this.)
+ * Fastify answers by itself, and repeats the address, when it cannot decode it or a part of it is too long: before any route or hook is
+ * asked. Of addresses of ours it is given another one, that leads to our own page. (`app.inject`, which has no server, goes past
+ * this, and so does the second server that Fastify opens for another address of `localhost`.)
  * @param path of the plugin's routes in the application
+ * @param maxPartLength no part of an address of ours is longer
  */
-export function takeUnreadableAddresses (app: FastifyInstance, path: string): void {
+export function takeUnreadableAddresses (app: FastifyInstance, path: string, maxPartLength: number): void {
   app.server.prependListener('request', (request: IncomingMessage) => {
-    const target = (request.url ?? '').replace(ORIGIN, '')
-    if (target.startsWith(path) && !isReadable(target)) request.url = `${path}/no/such/page`
+    const [target = ''] = (request.url ?? '').replace(ORIGIN, '').split(/[?#]/, 1)
+    if (isWithin(target, path) && !isReadable(target, maxPartLength)) request.url = `${path}/no/such/page`
   })
 }
 
-function isReadable (url: string): boolean {
-  const [path = ''] = url.split(/[?#]/, 1)
+function isWithin (target: string, path: string): boolean {
+  return target.startsWith(path) && ['', '/', ';'].includes(target.charAt(path.length))
+}
+
+function isReadable (target: string, maxPartLength: number): boolean {
   try {
-    decodeURIComponent(path)
-    return true
+    return decodeURIComponent(target).split('/').every(part => part.length <= maxPartLength)
   } catch {
     return false
   }

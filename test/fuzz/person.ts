@@ -1,0 +1,123 @@
+import { HttpBrowser } from '../../examples/demo/http-browser.js'
+import { visit } from '../../examples/demo/visitor.js'
+import type { Principal } from '../../lib/types.js'
+import { authorizationUrl, findForm } from '../fixtures/browser.js'
+import { LOGIN_CALLBACK } from '../fixtures/login.js'
+import type { McpSession } from '../fixtures/mcp-session.js'
+import { BASE_URL, type TestServer } from '../fixtures/server.js'
+
+export type Pair = readonly [name: string, value: string]
+
+const SESSION = /session$/
+const CALLBACKS = ['acme', 'other'].map(key => `${BASE_URL}/connect/callback/${key}`)
+
+/** Somebody with a browser, and all that a real visit of our pages has given them. */
+export interface Person {
+  readonly name: string
+  readonly principal: Principal
+  /** Of the session with this server; of somebody whom the fuzzer never is, none. */
+  readonly session: Pair | undefined
+  /** The other cookies of this server. */
+  readonly cookies: readonly Pair[]
+  /** The id of a link that waits. */
+  readonly link: string
+  /** The tokens of forms, by what the button does. */
+  readonly forms: Readonly<Record<string, string>>
+  /** The query of an answer of the provider, which has not come yet. */
+  readonly callback: readonly Pair[]
+  /** The same of the authorization server, to a sign-in. */
+  readonly signIn: readonly Pair[]
+  /** Makes all of it anew. */
+  renew (): Promise<void>
+  /** What of it nobody else may learn, and no log. */
+  secrets (): Array<readonly [kind: string, text: string]>
+  /** Goes on to the good end. */
+  finish (): Promise<void>
+}
+
+interface Account {
+  readonly name: string
+  readonly login: string
+  readonly subject: string
+  readonly issuer: string
+  readonly isVictim: boolean
+  /** Set where the host has a login of its own. */
+  readonly hostSession?: string
+}
+
+export function createPerson (server: TestServer, { name, login, subject, issuer, isVictim, hostSession }: Account): Person {
+  const principal = { issuer, subject }
+  const browser = server.browser(null)
+  // It stays signed in at the authorization servers, which saves time.
+  const hands = new HttpBrowser([LOGIN_CALLBACK, ...CALLBACKS])
+  if (hostSession !== undefined) browser.cookies.set('host-session', hostSession)
+  let mcp: McpSession | undefined
+  let own = { link: '', forms: {} as Record<string, string>, callback: new URL(BASE_URL), signIn: new URL(BASE_URL) }
+
+  const answer = async (url: string | URL, acmeLogin: string): Promise<URL> =>
+    (await visit(hands, String(url), { login: '', password: '', acmeLogin })).url
+  const answerOfAcme = async (page: string): Promise<URL> =>
+    await answer(authorizationUrl(await browser.press(page, '/start')), 'alice@acme.example')
+
+  async function beginSignIn (): Promise<URL> {
+    if (hostSession !== undefined) return new URL(BASE_URL)
+    return await answer(String((await browser.get('/connect/login')).headers.location), login)
+  }
+
+  async function open (callback: URL): Promise<string> {
+    const { statusCode, headers: { location } } = await browser.get(callback.href)
+    if (statusCode !== 303) throw new Error(`${name} cannot finish what was begun: ${statusCode}`)
+    return String(location)
+  }
+
+  async function renewForms (): Promise<Record<string, string>> {
+    if ((await browser.get('/connect')).statusCode === 303) await open(await beginSignIn())
+    // Forms exist to end a connection where there is one.
+    let page = await browser.get('/connect')
+    if (!page.body.includes('/other/disconnect')) {
+      await open(await answerOfAcme(String((await browser.press('/connect', '/other/connect')).headers.location)))
+    }
+    // A call of the tool asks for one where there is none.
+    if (page.body.includes('/acme/disconnect')) await browser.press('/connect', '/acme/disconnect')
+    page = await browser.get('/connect')
+    const endings = { connect: '/acme/connect', disconnect: '/other/disconnect', ...hostSession === undefined && { signOut: '/login/sign-out' } }
+    return Object.fromEntries(Object.entries(endings).map(([does, ending]) => [does, findForm(page, ending).fields['csrf']!]))
+  }
+
+  return {
+    name,
+    principal,
+    get session () { return isVictim ? undefined : [...browser.cookies].find(([name]) => SESSION.test(name)) },
+    get cookies () { return [...browser.cookies].filter(([name]) => !SESSION.test(name)) },
+    get link () { return own.link },
+    get forms () { return own.forms },
+    get callback () { return [...own.callback.searchParams] },
+    get signIn () { return [...own.signIn.searchParams] },
+
+    async renew () {
+      await mcp?.close()
+      // The others would hide the one that counts.
+      for (const name of browser.cookies.keys()) if (/-(flow|login)-/.test(name)) browser.cookies.delete(name)
+      const forms = await renewForms()
+      const { id, url, session } = await server.elicit(principal)
+      mcp = session
+      const callback = await answerOfAcme(url)
+      const page = await browser.get(url)
+      for (const does of ['start', 'decline']) forms[does] = findForm(page, `/${does}`).fields['csrf']!
+      own = { link: id, forms, callback, signIn: await beginSignIn() }
+    },
+
+    secrets () {
+      const answers = [own.callback, own.signIn].flatMap(({ searchParams }) => ['code', 'state'].map(kind => [kind, searchParams.get(kind) ?? ''] as const))
+      const tokens = Object.values(own.forms).map(token => ['form', token.split('.')[1]!] as const)
+      return [['link', own.link] as const, ...answers, ...tokens, ...[...browser.cookies.values()].map(value => ['cookie', value] as const)]
+        .filter(([, text]) => text !== '')
+    },
+
+    async finish () {
+      if (await open(own.callback) !== `${BASE_URL}/connect/${own.link}/done`) throw new Error(`${name} was sent elsewhere`)
+      const result = JSON.stringify(await mcp!.client.callTool({ name: 'issues' }))
+      if (!result.includes('rabbit hole')) throw new Error(`${name} is connected, and the tool does not run`)
+    }
+  }
+}

@@ -3,7 +3,8 @@ import type { AuditIds } from './audit-events.js'
 import { hashFields } from './encoding.js'
 import type { Principal } from './types.js'
 
-const part = z.string().min(1).max(1024)
+// Not min() and max(), which compare the length of whatever has one, and throw when it is no number.
+const part = z.string().regex(/^.{1,1024}$/su)
 const schema = z.object({ issuer: part, subject: part, tenant: part.optional() })
 
 /**

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { plainText } from '../lib/plain-text.js'
-import { differingMembers, hashPrincipal, parsePrincipal } from '../lib/principal.js'
+import { differingMembers, explainInvalidPrincipal, hashPrincipal, parsePrincipal } from '../lib/principal.js'
 
 const principal = { issuer: 'https://login.example.com', subject: 'a', tenant: 'T1' }
 
@@ -25,6 +25,13 @@ t.test('what the host gives is taken as it is, or not at all', async t => {
   t.strictSame(parsePrincipal({ issuer: 'i', subject: 's', tenant: undefined }), { issuer: 'i', subject: 's' })
   for (const bad of [undefined, null, 'a', [], {}, { issuer: 'i' }, { issuer: '', subject: 's' }, { issuer: 'i', subject: 7 },
     { issuer: 'i', subject: 's', tenant: '' }, { issuer: 'i', subject: 'x'.repeat(1025) }, { issuer: ['i'], subject: 's' }]) t.equal(parsePrincipal(bad), null)
+})
+
+t.test('a claim that is an object with a length of its own is no principal, and no failure', async t => {
+  const subject: unknown = JSON.parse('{"length": {"toString": 1, "valueOf": 1}}')
+  t.equal(parsePrincipal({ ...principal, subject }), null)
+  t.equal(explainInvalidPrincipal({ ...principal, subject }), 'its subject is not a string but a object')
+  t.strictSame(parsePrincipal({ ...principal, subject: '\n' }), { ...principal, subject: '\n' })
 })
 
 t.test('INP-11 plain text is one line, without what could reorder it, and not too long', async t => {

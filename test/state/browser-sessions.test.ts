@@ -42,6 +42,34 @@ t.test('it is written once in a while, not at each request, and never beyond its
   t.ok(ttls[0]! <= 7 * MINUTE_MS, 'twelve minutes after it began, it is over')
 })
 
+t.test('the store keeps it for as long as it may be idle, and no longer than its lifetime', async t => {
+  const { state } = memoryStore()
+  for (const [idleMs, absoluteMs] of [[10 * MINUTE_MS, 60 * MINUTE_MS], [60 * MINUTE_MS, 10 * MINUTE_MS]] as const) {
+    const ttls: unknown[] = []
+    const put: StateStore['put'] = async (key, value, expected, ttlMs) => {
+      if (key.startsWith('browser-session:')) ttls.push(ttlMs)
+      return await state.put(key, value, expected, ttlMs)
+    }
+    await create({ ...state, put }, { idleMs, absoluteMs }).begin(user)
+    t.strictSame(ttls, [10 * MINUTE_MS])
+  }
+})
+
+t.test('one that is used lives until its end', async t => {
+  const { state } = memoryStore()
+  const id = await create(state).begin(user)
+  for (let minutes = 9; minutes < 60; minutes += 9) {
+    advance(t, 9 * MINUTE_MS)
+    t.ok(await create(state).find(id), `after ${minutes} minutes`)
+  }
+})
+
+t.test('one that the store did not take is not begun', async t => {
+  const { state } = memoryStore()
+  const put: StateStore['put'] = async (key, ...args) => key.startsWith('browser-session:') ? null : await state.put(key, ...args)
+  await t.rejects(create({ ...state, put }).begin(user), { code: 'FST_MCP_CONNECT_STORE_CONTENTION' })
+})
+
 t.test('one that is ended while it is used stays ended', async t => {
   const { state } = memoryStore()
   let id = ''

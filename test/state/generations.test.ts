@@ -4,6 +4,7 @@ import { memoryStore } from '../../lib/index.js'
 import { createGenerations } from '../../lib/state/generations.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer } from '../../lib/vault/sealer.js'
+import { advance } from '../fixtures/clock.js'
 
 const sealer = createSealer(createKeyRing([randomBytes(32)]))
 
@@ -32,4 +33,14 @@ t.test('a record that has expired does not begin again with old numbers', async 
   t.intercept(Date, 'now', { value: () => now() + 60_001 })
   t.equal(await generations.current('acme'), 0)
   t.ok(await generations.begin('acme') > first)
+})
+
+t.test('keeping a generation begins none, and prolongs its record', async t => {
+  const generations = createGenerations('test', { state: memoryStore().state, sealer }, 60_000)
+  const first = await generations.keep('acme')
+  t.ok(first > 0, 'it can be told from one that was lost')
+  for (let i = 0; i < 2; i++) {
+    advance(t, 40_000)
+    t.equal(await generations.keep('acme'), first)
+  }
 })

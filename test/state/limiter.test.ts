@@ -1,4 +1,5 @@
 import t from 'tap'
+import { memoryStore } from '../../lib/index.js'
 import { createLimiter } from '../../lib/state/limiter.js'
 import { advance } from '../fixtures/clock.js'
 
@@ -27,4 +28,15 @@ t.test('a store that fails lets everything through, and is told once in a minute
   advance(t, 60_001)
   await limiter.count('x')
   t.equal(told.length, 2)
+})
+
+t.test('what one limit counts is no other limit\'s', async t => {
+  const { state } = memoryStore()
+  for (const kind of ['address', 'principal', 'elicitations'] as const) await createLimiter(kind, { ...limit, max: 1 }, state, () => {}).count('x')
+  await t.rejects(createLimiter('address', { ...limit, max: 1 }, state, () => {}).count('x'), { limit: 'address' })
+})
+
+t.test('a limit that is switched off counts nothing', async t => {
+  const limiter = createLimiter('address', false, { count: async () => t.fail('it counts') as never }, () => {})
+  await t.resolves(limiter.count('x'))
 })

@@ -33,12 +33,6 @@ t.test('VLT-02 VLT-03 VLT-04 a sealed value opens nowhere else', async t => {
   t.throws(() => sealer.open(sealer.seal('x', ['\uD800']), ['\uD801']), broken, 'code unit by code unit')
 })
 
-t.test('VLT-07 the same plaintext never seals to the same', async t => {
-  const sealer = createSealer(createKeyRing([first]))
-  const parts = Array.from({ length: 100_000 }, () => sealer.seal('x', context).split('.'))
-  for (const index of [2, 3, 4, 5]) t.equal(new Set(parts.map(part => index < 4 ? part[index] : part.slice(2).join())).size, 100_000)
-})
-
 t.test('VLT-14 a sealed value has one form', async t => {
   const sealer = createSealer(createKeyRing([first]))
   const sealed = sealer.seal('x', context)
@@ -63,7 +57,8 @@ t.test('VLT-10 VLT-14 whatever is changed, nothing opens', async t => {
     '', 'x', '1', '.....', `${sealed}.x`, parts.slice(0, 5).join('.'),
     change(0, () => '2'), change(0, () => '0'), change(1, () => 'none'), change(1, () => ''),
     change(2, flip), change(3, flip), change(4, flip), change(5, flip),
-    change(5, tag => tag.slice(0, 6)), change(5, () => ''), change(3, () => ''), change(4, () => '')
+    change(5, tag => tag.slice(0, 6)), change(5, () => ''), change(3, () => ''), change(4, () => ''),
+    `${sealed}.AAAA`, ...[4, 8, 12, 15].map(length => change(5, tag => Buffer.from(tag, 'base64url').toString('base64url', 0, length)))
   ]) {
     t.throws(() => sealer.open(changed, context), broken, changed.slice(0, 20))
     try { sealer.open(changed, context) } catch (error) { t.notMatch(String((error as Error).stack), 'canary') }
@@ -76,4 +71,25 @@ t.test('derived secrets differ by purpose and by key, and a key id tells nothing
   t.equal(new Set(secrets).size, 4)
   t.match(ring.newest.id, /^[0-9a-f]{16}$/)
   t.notMatch(ring.newest.secret.toString('hex'), ring.newest.id)
+})
+
+t.test('VLT-09 what an earlier release has sealed opens', async t => {
+  const key = Buffer.from('fLq0v1yN3mZkT8cW5sXr2JhB7dUe9oGaPiRnQyKtE4M', 'base64url')
+  const sealed = '1.0fd9eba97e1256b1.lANUQv1CHJezy2e2htiQt5JKuo4rxOdhvEdHBP41p5E.-SokCsetIxEBlyaU.UM5ZTS9WHQ.zCv1C6nNcUwJo2bbvivLiA'
+  t.equal(createSealer(createKeyRing([key])).open(sealed, context), 'tökén')
+})
+
+t.test('VLT-10 a refusal names the key, and nothing else that stands there', async t => {
+  const sealer = createSealer(createKeyRing([first]))
+  t.throws(() => sealer.open(`1.${'0'.repeat(16)}.A.A.A.A`, context), { ...broken, message: /0{16}/ })
+  for (const id of ['id-canary', `${'0'.repeat(16)}\nid-canary`]) {
+    t.throws(() => sealer.open(`1.${id}.A.A.A.A`, context), { ...broken, message: /of another form/ })
+    try { sealer.open(`1.${id}.A.A.A.A`, context) } catch (error) { t.notMatch(String((error as Error).stack), 'canary') }
+  }
+})
+
+t.test('VLT-07 the same plaintext never seals to the same', async t => {
+  const sealer = createSealer(createKeyRing([first]))
+  const parts = Array.from({ length: 100_000 }, () => sealer.seal('x', context).split('.'))
+  for (const index of [2, 3, 4, 5]) t.equal(new Set(parts.map(part => index < 4 ? part[index] : part.slice(2).join())).size, 100_000)
 })

@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util'
+import { lists } from './lists.js'
+import { writeReport } from './report.js'
+import { createSandbox, type Result } from './runner.js'
+import type { Mutation } from './mutation.js'
+
+/*
+ * Removes or inverts each control, one at a time, and wants a test to turn red: npm run test:mutations -- [--only PATTERN]
+ * [--jobs 2] [--write]. PATTERN is a regular expression for the file or the name of a mutation.
+ */
+const { values: { only = '', jobs, write } } = parseArgs({ options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' }, write: { type: 'boolean' } } })
+if (write === true && only !== '') throw new Error('--write is for all mutations')
+
+const pattern = new RegExp(only)
+const wanted = Object.values(lists).flat().filter(({ file, name }) => pattern.test(file) || pattern.test(name))
+const results = new Map<Mutation, Result>()
+const unwanted: string[] = []
+const startedAt = Date.now()
+
+async function checkUnchanged (): Promise<void> {
+  const tests = [...new Set(wanted.flatMap(mutation => mutation.tests))]
+  await inSandboxes(tests, async (sandbox, test) => {
+    const result = await sandbox.run([test])
+    if (result.kind !== 'survived') throw new Error(`${test} is red without any mutation`)
+  })
+  console.log(`${tests.length} test files are green without any mutation`)
+}
+
+async function tryAll (): Promise<void> {
+  await inSandboxes(wanted, async (sandbox, mutation) => {
+    const began = Date.now()
+    const result = await sandbox.tryOut(mutation)
+    results.set(mutation, result)
+    const line = `${result.kind === 'killed' ? 'killed' : result.kind.toUpperCase()}\t${mutation.file}: ${mutation.name}`
+    console.log(`${line} (${((Date.now() - began) / 1000).toFixed(1)} s)${result.kind === 'killed' ? `\n\t${result.test}: ${result.title}` : ''}`)
+    if (result.kind === 'broken') console.log(result.output)
+    if (result.kind !== 'killed') unwanted.push(line)
+  })
+}
+
+/** Does the work in as many sandboxes as there are jobs. */
+async function inSandboxes<T> (items: readonly T[], work: (sandbox: Awaited<ReturnType<typeof createSandbox>>, item: T) => Promise<void>): Promise<void> {
+  const queue = items.values()
+  await Promise.all(Array.from({ length: Number(jobs) }, async () => {
+    const sandbox = await createSandbox()
+    try {
+      for (const item of queue) await work(sandbox, item)
+    } finally {
+      await sandbox.remove()
+    }
+  }))
+}
+
+await checkUnchanged()
+await tryAll()
+console.log(`\n${wanted.length} mutations, ${wanted.length - unwanted.length} killed, in ${Math.round((Date.now() - startedAt) / 1000)} s`)
+for (const line of unwanted) console.log(line)
+if (write === true) await writeReport(lists, results)
+process.exitCode = unwanted.length > 0 ? 1 : 0

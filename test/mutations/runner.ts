@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { mutate, type Mutation } from './mutation.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const LEFT_OUT = ['node_modules', '.git', '.tap', 'dist']
+/** The tests' own limit, after which a mutation that makes one hang is noticed by that test. */
+const TEST_TIMEOUT_S = 30
+const FILE_TIMEOUT_MS = 60_000
+
+/** What the tests said of a mutation; `broken`: a file did not load, or did not end, which tells nothing of the control. */
+export type Result =
+  | { readonly kind: 'killed', readonly test: string, readonly title: string }
+  | { readonly kind: 'survived' | 'stale' }
+  | { readonly kind: 'broken', readonly output: string }
+
+/** A copy of the tree, in which one file after the other is changed. */
+export interface Sandbox {
+  /** Runs the files in this order, until a test turns red. `survived` when none does. */
+  run (tests: readonly string[]): Promise<Result>
+  /** Runs the tests of a mutation with it, and takes it back. */
+  tryOut (mutation: Mutation): Promise<Result>
+  remove (): Promise<void>
+}
+
+export async function createSandbox (): Promise<Sandbox> {
+  const directory = await mkdtemp(join(tmpdir(), 'mutations-'))
+  await cp(ROOT, directory, { recursive: true, filter: source => !LEFT_OUT.includes(basename(source)) })
+  await symlink(realpathSync(join(ROOT, 'node_modules')), join(directory, 'node_modules'))
+
+  const sandbox: Sandbox = {
+    async run (tests) {
+      for (const test of tests) {
+        const result = await runFile(directory, test)
+        if (result.kind !== 'survived') return result
+      }
+      return { kind: 'survived' }
+    },
+
+    async tryOut (mutation) {
+      const path = join(directory, mutation.file)
+      const text = await readFile(path, 'utf8')
+      const mutated = mutate(text, mutation)
+      if (mutated === null) return { kind: 'stale' }
+      await writeFile(path, mutated)
+      try {
+        return await sandbox.run(mutation.tests)
+      } finally {
+        await writeFile(path, text)
+      }
+    },
+
+    remove: () => rm(directory, { recursive: true, force: true })
+  }
+  return sandbox
+}
+
+/** Each file is a program that writes TAP; `tap` itself takes as long again to start. */
+async function runFile (directory: string, test: string): Promise<Result> {
+  const child = spawn(process.execPath, ['--import=tsx', test], {
+    cwd: directory,
+    env: { ...withoutTap(process.env), TAP_BAIL: '1', TAP_TIMEOUT: String(TEST_TIMEOUT_S) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: FILE_TIMEOUT_MS,
+    killSignal: 'SIGKILL'
+  })
+  const output: string[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => output.push(text))
+  const status = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
+  const title = redTitle(output.join(''))
+  if (title !== undefined) return { kind: 'killed', test, title }
+  return status === 0 ? { kind: 'survived' } : { kind: 'broken', output: output.join('').trim() }
+}
+
+/** This may run as a test itself. */
+function withoutTap (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TAP') && name !== 'NODE_OPTIONS'))
+}
+
+/** The test in which something is not ok. What fails outside of all tests is a file that does not load. */
+export function redTitle (tap: string): string | undefined {
+  let title: string | undefined
+  for (const line of tap.split('\n')) {
+    if (line.startsWith('# Subtest: ')) title = line.slice('# Subtest: '.length)
+    else if (/^(not )?ok /.test(line)) title = undefined
+    else if (/^ +not ok (?!.*# (TODO|SKIP))/i.test(line)) return title
+  }
+  return undefined
+}

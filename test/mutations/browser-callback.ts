@@ -1,0 +1,94 @@
+import { mutationsOf } from './mutation.js'
+
+const BINDING = ['test/browser/binding.test.ts']
+const RESPONSE = ['test/browser/authorization-response.test.ts']
+const FINISHING = ['test/browser/finishing.test.ts']
+const DISCONNECTING = ['test/browser/disconnecting.test.ts']
+const DECLINING = ['test/browser/declining.test.ts']
+const STATE = ['test/browser/state.test.ts']
+const AUDIT = ['test/browser/audit.test.ts']
+const PAGES = ['test/browser/pages.test.ts']
+
+/** Whose link it is, and how it ends. */
+export const callback = [
+  ...mutationsOf('lib/browser/assertions.ts', BINDING,
+    { name: 'a link that nobody knows is a fault', find: 'if (elicitation === null) throw new NotFoundError()', replace: '', tests: PAGES },
+    { name: "another user's link is taken for one's own", find: "if (differing.length > 0) throw new SubjectMismatchError(differing.join(' and '))", replace: '' },
+    { name: "another tenant's link is told to exist", find: "if (differing.includes('tenant')) throw new NotFoundError()", replace: '' },
+    { name: "another tenant's link is taken for one's own", find: "if (differing.includes('tenant')) throw new NotFoundError()", replace: "if (differing.includes('tenant')) return elicitation" },
+    { name: 'the same subject at another issuer is the same user', find: 'const differing = differingMembers(elicitation.principal, principal)', replace: "const differing = differingMembers(elicitation.principal, principal).filter(member => member !== 'issuer')", tests: ['test/guard/tenants.test.ts', 'test/browser/binding.test.ts'] },
+    { name: 'strangers are not counted', find: 'mismatches.note(principal, differing)', replace: '', tests: ['test/browser/identity.test.ts'] },
+    { name: 'a link that has ended can be used', find: "if (elicitation.status !== 'pending') throw new ConsumedError()", replace: '', tests: PAGES },
+    { name: 'a link that has expired can be used', find: 'if (!isPending(elicitation)) throw new ExpiredError()', replace: '', tests: STATE },
+    { name: 'somebody else finishes what is held', find: "if (turn === 'held') throw new HeldError()", replace: '', tests: FINISHING },
+    { name: 'what has ended in between ends again', find: "if (turn === 'over') throw new ConsumedError()", replace: '', tests: FINISHING },
+    { name: 'whoever is not allowed to connect connects', find: 'if (!await authorize(principal, provider)) throw', replace: 'if (!authorize(principal, provider)) throw', tests: ['test/browser/forms.test.ts'] }
+  ),
+  ...mutationsOf('lib/browser/end-unconnected.ts', DECLINING,
+    { name: 'a decline is not written down', find: "turn = await elicitations.end(hash, outcome, holder)", replace: "turn = 'won'", tests: RESPONSE },
+    { name: 'a decline of what somebody holds counts', find: 'assertWon(turn)', replace: '', tests: FINISHING },
+    { name: 'a decline is not remembered', find: "if (outcome === 'declined' && client !== null) await declines.add(asker, principal, provider)", replace: '', tests: RESPONSE },
+    { name: 'what has failed counts as declined', find: "outcome === 'declined' && client !== null", replace: 'client !== null', tests: RESPONSE },
+    { name: 'a decline on the connections page keeps clients from asking', find: "outcome === 'declined' && client !== null", replace: "outcome === 'declined'" },
+    { name: 'who waits is not told of a decline', find: "if (client !== null && turn !== 'held') completion.announce", replace: "if (client === undefined && turn !== 'held') completion.announce" },
+    { name: 'who waits is told of a decline that somebody else decides', find: "client !== null && turn !== 'held'", replace: 'client !== null', tests: FINISHING },
+    { name: 'who waits is not told of a decline when the store fails', find: '  } finally {\n    // Told also', replace: '  } catch (error) {\n    if (turn === undefined) throw error\n    throw error\n  }\n  {\n    // Told also' },
+    { name: 'a link whose waiters were told is handed out again', find: 'await elicitations.retire(principal, provider).catch(() => undefined)', replace: 'undefined' },
+    { name: 'a store that fails keeps a decline from being told', find: 'elicitations.retire(principal, provider).catch(() => undefined)', replace: 'elicitations.retire(principal, provider)' }
+  ),
+  ...mutationsOf('lib/browser/redirection-endpoint.ts', BINDING,
+    { name: 'a state that nobody knows is a fault', find: 'if (flow === null) throw new StateInvalidError()', replace: '', tests: STATE },
+    { name: 'the state of one provider is taken at the endpoint of another', find: 'flow.provider === key && ', replace: '', tests: STATE },
+    { name: 'the code of another issuer is sent to this one', find: 'flow.issuer === issuer && ', replace: '', tests: FINISHING },
+    { name: 'the code of another client is sent with this one', find: 'flow.clientId === clientId && ', replace: '', tests: FINISHING },
+    { name: 'the code for another redirect URI is sent', find: ' && flow.redirectUri === urls.redirectUri(key)', replace: '', tests: FINISHING },
+    { name: 'an answer may come to any browser', find: 'if (!sameBrowser) throw new FlowCookieMissingError()', replace: '' },
+    { name: 'an answer may come to a browser with any flow cookie', find: 'cookie !== undefined && matchesFlowCookie(flow, cookie)', replace: 'cookie !== undefined', tests: ['test/browser/flow-cookie.test.ts'] },
+    { name: 'an answer to a browser in which nobody is signed in is parked', find: 'if (!sameBrowser) throw new SignInRequiredError()', replace: '' },
+    { name: 'who was signed out on the way cannot start again', find: 'throw new SessionLostError()', replace: 'throw new SignInRequiredError()', tests: ['test/browser/login.test.ts'] },
+    { name: "another user's answer is taken", find: 'requireOwn(services, await elicitations.find(elicitationHash(flow.elicitationId)), visitor)', replace: '(await elicitations.find(elicitationHash(flow.elicitationId)))!' },
+    { name: 'an answer that was used is used again', find: "if (flow.status !== 'started') throw new ConsumedError()", replace: '', tests: STATE },
+    { name: 'an answer that comes after a disconnect counts', find: 'if (await flows.isRevoked(flow, principal)) throw new DisconnectedError()', replace: '', tests: DISCONNECTING },
+    { name: 'an answer that comes after a disconnect is not told so', find: 'await assertNotRevoked(flow, visitor.principal)', replace: '', tests: DISCONNECTING },
+    { name: 'an answer counts however late it comes', find: 'if (flow.expiresAt <= Date.now()) throw new ExpiredError()', replace: '', tests: STATE },
+    { name: 'the operator is not told of a grant that may be left behind', find: "told('exchange.started')", replace: '', tests: AUDIT },
+    { name: 'the operator is not told how an exchange ended', find: "told(wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible')", replace: '', tests: AUDIT },
+    { name: 'a refused exchange is told as a grant that may be left behind', find: "wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible'", replace: "'exchange.orphan_possible'", tests: AUDIT },
+    { name: 'the operator is not told that a grant was stored', find: "told('exchange.stored')", replace: '', tests: AUDIT },
+    { name: 'the audit names the user', find: 'connection: hashConnection(principal, flow.provider)', replace: 'connection: JSON.stringify(principal)', tests: AUDIT },
+    { name: 'an earlier decline holds though the user has said yes', find: 'await declines.clear(principal, flow.provider)', replace: '', tests: DECLINING },
+    { name: 'the nonce is not compared with the id_token', find: ', ...flow.nonce !== undefined && { nonce: flow.nonce }', replace: '', tests: ['test/browser/finishing.test.ts', 'test/browser/authorization-response.test.ts'] },
+    { name: 'a grant is stored that somebody else decides on by now', find: 'assertWon(await elicitations.hold(hash, holder))\n      await assertNotRevoked', replace: 'await assertNotRevoked', tests: FINISHING },
+    { name: 'a grant is stored after a disconnect', find: '      await assertNotRevoked(flow, principal)\n    })', replace: '    })', tests: DISCONNECTING },
+    { name: 'a grant that was stored while the user disconnected stays', find: 'if (await flows.isRevoked(flow, principal)) {', replace: 'if (flow.generation < 0) {', tests: DISCONNECTING },
+    { name: 'what is taken back after a disconnect may be a grant that was made since', find: 'await connections.remove(principal, flow.provider, saved)\n        throw', replace: 'await connections.remove(principal, flow.provider)\n        throw', tests: DISCONNECTING },
+    { name: 'a grant stays though the user has declined meanwhile', find: "if (turn !== 'won') await connections.remove(principal, flow.provider, saved)", replace: '', tests: FINISHING },
+    { name: 'a link is not ended when its connection is there', find: "const turn = await elicitations.end(hash, 'completed', holder)", replace: "const turn = 'won' as ReturnType<() => import('../elicitation/elicitations.js').Turn>", tests: STATE },
+    { name: 'who has lost a link is told to be connected', find: '      assertWon(turn)\n    } finally', replace: '    } finally', tests: FINISHING },
+    { name: 'who waits is not told of the connection', find: 'completion.announce(hashConnection(principal, flow.provider),', replace: 'void [', also: [{ find: 'await elicitations.retire(principal, flow.provider).catch(() => undefined))', replace: 'await elicitations.retire(principal, flow.provider).catch(() => undefined)]' }], tests: ['test/guard/capabilities.test.ts'] },
+    { name: 'a link whose waiters were told is handed out again', find: 'await elicitations.retire(principal, flow.provider).catch(() => undefined)', replace: 'undefined', tests: ['test/guard/require-connection.test.ts', 'test/guard/waiting.test.ts'] },
+    { name: 'a store that fails after all keeps those who wait from being told', find: 'elicitations.retire(principal, flow.provider).catch(() => undefined)', replace: 'elicitations.retire(principal, flow.provider)', tests: FINISHING },
+    { name: 'that less was granted than asked is not told to the operator', find: 'if (missing.length > 0) log.warn', replace: 'if (missing.length > 0) log.trace', tests: ['test/guard/require-connection.test.ts', 'test/examples/custom-provider.test.ts'] },
+    { name: 'whoever is no longer allowed to connect connects', find: 'if (!await services.authorize(principal, flow.provider)) {', replace: 'if (services.authorize === undefined) {', tests: ['test/guard/require-connection.test.ts'] },
+    { name: 'a link that its user may no longer use stays open', find: "await endUnconnected(services, elicitation, hash, 'failed', holder)\n      throw new NotAuthorizedError()", replace: 'throw new NotAuthorizedError()', tests: ['test/guard/require-connection.test.ts'] },
+    { name: 'a link whose scope the provider does not give stays open', find: "await endUnconnected(services, elicitation, hash, 'failed', holder)      // the link", replace: '// the link', tests: RESPONSE },
+    { name: 'a scope that the provider does not give is told like any error', find: "response.kind === 'error' && response.reason === 'invalid_scope'", replace: "response.kind === 'error' && response.reason === ''", tests: RESPONSE },
+    { name: 'an error of the provider is redeemed like a code', find: "if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)", replace: '', tests: RESPONSE },
+    { name: 'a refusal at the provider is redeemed like a code', find: "if (response.kind === 'denied') return await endUnconnected(services, elicitation, hash, 'declined', holder)", replace: '', tests: RESPONSE },
+    { name: 'a refusal at the provider is not told to the operator', find: 'attempt.log.info({ provider: flow.provider }, ACCESS_DENIED)', replace: '', tests: RESPONSE },
+    {
+      name: 'an answer is acted on before its issuer is known',
+      find: '    const response = readAuthorizationResponse(configuration, provider, request.query)\n',
+      replace: '',
+      also: [{ find: 'await finish(attempt, response)', replace: 'await finish(attempt, readAuthorizationResponse(configuration, provider, request.query))' }],
+      tests: RESPONSE
+    },
+    { name: 'two answers of one link reach the token endpoint', find: 'assertWon(await elicitations.hold(hash, holder))\n      if', replace: 'if', tests: FINISHING },
+    { name: 'one answer is redeemed twice', find: 'if (!await flows.claim(state)) throw new ConsumedError()', replace: 'await flows.claim(state)', tests: FINISHING },
+    { name: 'the code is redeemed before the flow is claimed', find: 'if (!await flows.claim(state)) throw new ConsumedError()\n      await finish(attempt, response)', replace: 'await finish(attempt, response)\n      if (!await flows.claim(state)) throw new ConsumedError()', tests: FINISHING },
+    { name: 'a link that failed stays held', find: 'await elicitations.release(hash, holder).catch(() => {})', replace: '', tests: RESPONSE },
+    { name: 'a store that fails hides why a link failed', find: 'release(hash, holder).catch(() => {})', replace: 'release(hash, holder)', tests: FINISHING },
+    { name: 'the flow cookie is kept', find: 'services.flowCookies.clear(reply, state)', replace: '', tests: PAGES },
+    { name: 'the address with the code stays in the history', find: "return reply.redirect(urls.elicitation(flow.elicitationId, 'done'), 303)", replace: "return reply.send('done')" }
+  )
+]

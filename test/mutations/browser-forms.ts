@@ -1,0 +1,75 @@
+import { mutationsOf } from './mutation.js'
+
+const FORMS = ['test/browser/forms.test.ts']
+const PAGES = ['test/browser/pages.test.ts']
+const LOGIN = ['test/browser/login.test.ts']
+const STATE = ['test/browser/state.test.ts']
+
+/** Forms and cookies. */
+export const forms = [
+  ...mutationsOf('lib/browser/forms.ts', FORMS,
+    { name: 'the token of a form is not checked', find: 'if (!genuine || !await', replace: 'if (!await' },
+    { name: 'a form comes from any browser', find: '!genuine || !await cookie.has(request, principal)', replace: '!genuine' },
+    { name: 'a form may hold more than its token', find: 'z.strictObject({ csrf', replace: 'z.object({ csrf' },
+    { name: 'a form comes from any origin', find: 'from !== undefined && from !== origin', replace: 'from === ""' },
+    { name: 'a form comes from any origin that begins like ours', find: 'from !== undefined && from !== origin', replace: 'from !== undefined && !from.startsWith(origin)' },
+    { name: 'a form comes from a page without an origin', find: 'from !== undefined && from !== origin', replace: "from !== undefined && from !== 'null' && from !== origin" },
+    { name: 'browsers that send no origin cannot send a form', find: 'from !== undefined && from !== origin', replace: 'from !== origin' },
+    { name: 'a form comes from any site', find: "site !== undefined && site !== 'same-origin'", replace: 'site === ""' },
+    { name: 'a form comes from a sibling domain', find: "site !== undefined && site !== 'same-origin'", replace: "site !== undefined && site !== 'same-origin' && site !== 'same-site'" },
+    { name: 'a form comes from no site', find: "site !== undefined && site !== 'same-origin'", replace: "site !== undefined && site !== 'same-origin' && site !== 'none'" },
+    { name: 'browsers that do not say from which site cannot send a form', find: "site !== undefined && site !== 'same-origin'", replace: "site !== 'same-origin'" },
+    { name: 'a form is good for ever', find: 'Number(expiresAt) > Date.now() &&', replace: 'Number(expiresAt) > 0 &&' },
+    { name: 'whoever sends a form says how long it is good', find: 'encodeFields([connections, expiresAt, ...principal', replace: 'encodeFields([connections, ...principal' },
+    { name: 'the form of another instance of the plugin is taken', find: 'encodeFields([connections, expiresAt', replace: 'encodeFields([expiresAt', tests: ['test/plugin.test.ts'] },
+    { name: "another user's form is taken", find: '...principalFields(principal), ', replace: '' },
+    { name: 'the form of another action is taken', find: ', ...action])', replace: '])' },
+    { name: 'forms do not outlive a new key', find: 'secrets.some(secret', replace: 'secrets.slice(0, 1).some(secret' },
+    { name: 'a token of another length is a fault', find: 'bytes.length === 32 && ', replace: '' },
+    { name: 'a form is shown without the cookie that it needs', find: 'await cookie.open(request, reply, principal)', replace: '' }
+  ),
+  ...mutationsOf('lib/browser/form-cookie.ts', FORMS,
+    { name: 'the cookie of another user will do', find: 'data?.owner === hashPrincipal(principal)', replace: 'data !== null' },
+    { name: 'the cookie names the user', find: 'seals.seal({ owner: hashPrincipal(principal) })', replace: 'JSON.stringify(principal) as never', tests: PAGES },
+    { name: 'a second page makes the forms of the first one void', find: 'if (await has(request, principal)) return', replace: '' },
+    { name: 'instances of the plugin share their form cookies', find: '`${cookies.beginning} form`', replace: "'form'", tests: ['test/plugin.test.ts', 'test/browser/pages.test.ts'] }
+  ),
+  ...mutationsOf('lib/browser/cookies.ts', PAGES,
+    { name: 'cookies have no __Host- prefix', find: "secure ? '__Host-' : ''", replace: "secure ? '' : ''" },
+    { name: 'cookies on loopback without TLS have a prefix that browsers drop', find: "secure ? '__Host-' : ''", replace: "'__Host-'" },
+    { name: 'a cookie that is there twice is read', find: 'if (found.length > 1) throw new CookieInvalidError()', replace: '' },
+    { name: 'cookies are for one path', find: "path: '/', ", replace: '' },
+    { name: 'cookies are sent without TLS', find: 'secure, httpOnly', replace: 'httpOnly' },
+    { name: 'scripts can read cookies', find: 'httpOnly: true', replace: 'httpOnly: false' },
+    { name: 'cookies come with requests of other sites', find: "sameSite: 'lax'", replace: "sameSite: 'none'" },
+    { name: 'cookies do not come back from the provider', find: "sameSite: 'lax'", replace: "sameSite: 'strict'" },
+    { name: 'cookies have no end', find: '...maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }', replace: '' },
+    { name: 'the host has a say in how cookies are written', find: 'encode: String, ', replace: '', tests: ['test/plugin.test.ts', 'test/browser/login.test.ts'] },
+    { name: 'a name that browsers do not guard becomes one that they do', find: '[strip(name), strip(', replace: '[name.trim(), strip(', tests: LOGIN },
+    { name: 'blanks are a part of a name', find: "return character === ' ' || character === '\\t'", replace: "return character === '\\t'", tests: LOGIN },
+    { name: 'tabs are a part of a name', find: "return character === ' ' || character === '\\t'", replace: "return character === ' '", tests: LOGIN },
+    { name: 'cookies of others are taken for ours', find: 'key.startsWith(prefix + beginning)', replace: "key.includes('')", tests: STATE },
+    { name: 'a value ends at its first equals sign', find: "value.join('=')", replace: "value[0] ?? ''", tests: ['test/browser/cookies.test.ts'] }
+  ),
+  ...mutationsOf('lib/browser/state-cookies.ts', STATE,
+    { name: 'attempts of one browser share their cookie', find: 'prefix + hashFields(`${kind} cookie name`, state).slice(0, 16)', replace: "prefix + '0'.repeat(16)" },
+    { name: 'the name of a cookie tells the state', find: 'prefix + hashFields(`${kind} cookie name`, state).slice(0, 16)', replace: 'prefix + state.slice(0, 16)', tests: ['test/browser/pages.test.ts'] },
+    { name: 'cookies are kept without end', find: "cookies.write(reply, name, '', 0)", replace: 'void name' },
+    { name: 'the latest cookies are the first to go', find: 'Math.max(0, old.length - MAX_COOKIES + 1)))', replace: 'Math.max(0, old.length - MAX_COOKIES + 1)).map((_, i) => old.at(-1 - i)!))' },
+    { name: 'cookies that are not ours are written', find: '/^[0-9a-f]{16}$/.test(', replace: '/^/.test(', tests: PAGES },
+    { name: 'a cookie outlives its attempt', find: 'value, lifetimeMs / 1000)', replace: 'value)', tests: PAGES },
+    { name: 'a cookie is not taken back', find: "clear: (reply, state) => cookies.write(reply, nameOf(state), '', 0)", replace: 'clear: () => {}', tests: PAGES },
+    { name: 'cookies of one kind push out those of another', find: 'cookies.names(request, prefix)', replace: "[...cookies.names(request, 'flow-'), ...cookies.names(request, 'login-')]", tests: ['test/browser/cookies.test.ts'] }
+  ),
+  ...mutationsOf('lib/browser/seals.ts', ['test/browser/seals.test.ts'],
+    { name: 'a seal of another purpose is opened', find: 'purpose: z.literal(purpose)', replace: 'purpose: z.any()' },
+    { name: 'purposes share their passwords', find: 'ring.derive(`${purpose} cookie`)', replace: "ring.derive('a cookie')", tests: ['test/browser/pages.test.ts'] },
+    { name: 'a seal has no end of its own', find: ' && result.data.expiresAt > Date.now()', replace: '' },
+    { name: 'a seal may be without an end', find: 'expiresAt: z.number()', replace: 'expiresAt: z.any()' },
+    { name: 'a seal may hold anything', find: 'data: schema', replace: 'data: z.any()' },
+    { name: 'a seal ends with the key that made it', find: 'for (const password of passwords) {', replace: 'for (const password of passwords.slice(0, 1)) {' },
+    { name: 'an older key seals', find: 'password: passwords[0]!', replace: 'password: passwords.at(-1)!' },
+    { name: 'a broken seal is a fault', find: '.catch(() => ({}))', replace: '', tests: PAGES },
+    { name: 'a seal lives for longer than it may', find: 'expiresAt: Date.now() + lifetimeMs', replace: 'expiresAt: Date.now() + 10 * lifetimeMs' }
+  )
+]

@@ -1,3 +1,4 @@
+/* eslint-disable no-template-curly-in-string -- what is looked for is source text */
 import { mutationsOf } from './mutation.js'
 
 const LOGIN = ['test/browser/login.test.ts']
@@ -68,7 +69,7 @@ export const login = [
     { name: 'an account without a label has no name', find: ' || plainText(principal.subject, 100)', replace: '', tests: ['test/browser/pages.test.ts'] },
     { name: 'the subject of an account without a label may hold anything', find: '|| plainText(principal.subject, 100)', replace: '|| principal.subject', tests: ['test/browser/pages.test.ts'] },
     { name: 'the login may be anywhere', find: "typeof url !== 'string' || !/^(\\/(?![/\\\\])|https?:\\/\\/)[\\x21-\\x7E]*$/i.test(url)", replace: "typeof url !== 'string'" },
-    { name: 'the login may be no address', find: "if (typeof url !== 'string' || !", replace: "if (!" , also: [{ find: '.test(url)) throw', replace: '.test(String(url))) throw' }] },
+    { name: 'the login may be no address', find: "if (typeof url !== 'string' || !", replace: 'if (!', also: [{ find: '.test(url)) throw', replace: '.test(String(url))) throw' }] },
     { name: 'the login may be a path that browsers take for a host', find: '(?![/\\\\])', replace: '' },
     { name: 'the address of the login may hold what ends a header', find: '[\\x21-\\x7E]*$/i', replace: '[^]*$/i' }
   ),
@@ -78,7 +79,7 @@ export const login = [
     { name: 'users who share an address get in the way of each other', find: 'if (visitor === null) await byAddress', replace: 'await byAddress', also: [{ find: '      else await byPrincipal', replace: '      if (visitor !== null) await byPrincipal' }] },
     { name: 'the address is stored in the clear', find: "hashFields('address', addressKey(ip))", replace: 'addressKey(ip)' }
   ),
-  ...mutationsOf('lib/browser/address.ts', LIMITS,
+  ...mutationsOf('lib/ip-address.ts', LIMITS,
     { name: 'each address of an IPv6 site counts for itself', find: 'bytes.slice(0, SITE_BYTES)', replace: 'bytes' },
     { name: 'an IPv4 address that is mapped to IPv6 is another one', find: 'ipaddr.process(ip)', replace: 'ipaddr.parse(ip)' },
     { name: 'all IPv4 addresses behind NAT64 are one', find: "address.range() === 'rfc6052' ?", replace: "address.range() === '' ?" },

@@ -1,9 +1,11 @@
+/* eslint-disable no-template-curly-in-string -- what is looked for is source text */
 import { mutationsOf } from './mutation.js'
 
 const PAGES = ['test/browser/pages.test.ts']
 const FORMS = ['test/browser/forms.test.ts']
 const BINDING = ['test/browser/binding.test.ts']
 const DISCONNECTING = ['test/browser/disconnecting.test.ts']
+const AUDIT = ['test/ops/audit.test.ts']
 const LOST_KEY = ['test/browser/lost-key.test.ts']
 const IDENTITY = ['test/browser/identity.test.ts']
 const PLUGIN = ['test/plugin.test.ts']
@@ -18,7 +20,13 @@ const ENDINGS = ['SIGN_IN_REQUIRED', 'SUBJECT_MISMATCH', 'SESSION_LOST', 'SIGN_I
 /** What people see, and what it does. */
 export const pages = [
   ...mutationsOf('lib/browser/interaction-handlers.ts', PAGES,
-    { name: 'whoever opens a link is taken for its owner', find: 'requireOwn(services, await elicitations.find(hash), visitor)', replace: '(await elicitations.find(hash))!', tests: BINDING },
+    {
+      name: 'whoever opens a link is taken for its owner',
+      find: 'await findOwn(services, request, idOf(request), visitor)',
+      replace: 'await findOwn(services, request, idOf(request), { ...visitor, principal: (await services.elicitations.find(elicitationHash(idOf(request))))!.principal })',
+      also: [{ find: "import { NotFoundError } from '../errors.js'", replace: "import { NotFoundError } from '../errors.js'\nimport { elicitationHash } from '../elicitation/elicitations.js'" }],
+      tests: BINDING
+    },
     { name: 'a link can be opened after its end', find: 'assertPending(elicitation)\n      await assertAuthorized(services, elicitation)\n      const scopes', replace: 'await assertAuthorized(services, elicitation)\n      const scopes' },
     { name: 'a link can be opened by whoever is not allowed to', find: 'assertPending(elicitation)\n      await assertAuthorized(services, elicitation)\n      const scopes', replace: 'assertPending(elicitation)\n      const scopes', tests: ['test/guard/require-connection.test.ts'] },
     { name: 'a link can be started after its end', find: 'assertPending(elicitation)\n      await assertAuthorized(services, elicitation)\n      const state', replace: 'await assertAuthorized(services, elicitation)\n      const state' },
@@ -38,20 +46,19 @@ export const pages = [
     { name: 'the flow does not remember the code verifier', find: 'cookieHash: hashFlowCookie(cookie), ...secrets', replace: "cookieHash: hashFlowCookie(cookie), ...secrets, codeVerifier: 'v'.repeat(43)", tests: BINDING },
     { name: 'the flow does not remember the nonce', find: 'cookieHash: hashFlowCookie(cookie), ...secrets', replace: 'cookieHash: hashFlowCookie(cookie), codeVerifier: secrets.codeVerifier', tests: ['test/examples/oidc-login.test.ts', 'test/browser/finishing.test.ts'] },
     { name: 'a flow is started by a redirect, to which browsers apply form-action', find: 'reply.send(leavingPage({ provider: provider.name, url }))', replace: 'reply.redirect(url.href, 303)', tests: FORMS },
-    { name: 'the end of one link is shown to others', find: "'done'), async (visitor, request, reply) => {\n      const { id, elicitation, provider } = await findOwn(request, visitor)", replace: "'done'), async (visitor, request, reply) => {\n      const id = idOf(request)\n      const elicitation = (await elicitations.find(elicitationHash(id)))!\n      const provider = requireProvider(services, elicitation.provider)" },
     { name: 'what cannot be an id is looked for in the store', find: 'if (!RANDOM_TOKEN.test(id)) throw new NotFoundError()', replace: '' },
     { name: 'a link that is still open is shown as done', find: "if (elicitation.status === 'completed') return", replace: "if (elicitation.status !== 'declined') return" },
     { name: 'the page does not say who is signed in', find: 'account: accountView(services, visitor, urls.elicitation(id)),', replace: "account: { label: '', switchUrl: null },", tests: BINDING },
     { name: 'the page does not say at which host', find: 'provider: { name: provider.name, host: providerHost(provider) }', replace: "provider: { name: provider.name, host: '' }", tests: BINDING },
-    { name: 'after a refusal there is no way back to the link', find: 'remember(request, { elicitationId: id })', replace: '', tests: FORMS }
+    { name: 'that a link was opened is not told', find: "audit('elicitation.opened', told(own))", replace: '', tests: AUDIT },
+    { name: 'that a link was started is not told', find: "audit('elicitation.started', { ...told(own), scopes })", replace: '', tests: AUDIT }
   ),
   ...mutationsOf('lib/browser/connections-handlers.ts', PAGES,
-    { name: 'a fault of the vault is no connection', find: "if (found.kind === 'unreadable') logUnreadable(request.log, key, found)", replace: '', tests: LOST_KEY },
     { name: 'what one may not connect is offered', find: "if (!mayConnect && status.kind === 'none') continue", replace: '' },
     { name: 'what one may not connect can be connected again', find: "mayConnect ? form('connect') : null", replace: "form('connect')" },
     { name: 'what one may no longer connect cannot be disconnected', find: "if (!mayConnect && status.kind === 'none') continue", replace: 'if (!mayConnect) continue' },
-    { name: 'the form of one provider does it to another', find: "csrf([step, key])", replace: 'csrf([step])', also: [{ find: "['connect', key])", replace: "['connect'])" }, { find: "['disconnect', key])", replace: "['disconnect'])" }] },
-    { name: 'the form for connecting disconnects', find: "csrf([step, key])", replace: 'csrf([key])', also: [{ find: "['connect', key])", replace: '[key])' }, { find: "['disconnect', key])", replace: '[key])' }], tests: FORMS },
+    { name: 'the form of one provider does it to another', find: 'csrf([step, key])', replace: 'csrf([step])', also: [{ find: "['connect', key])", replace: "['connect'])" }, { find: "['disconnect', key])", replace: "['disconnect'])" }] },
+    { name: 'the form for connecting disconnects', find: 'csrf([step, key])', replace: 'csrf([key])', also: [{ find: "['connect', key])", replace: '[key])' }, { find: "['disconnect', key])", replace: '[key])' }], tests: FORMS },
     { name: 'a provider is connected without its form', find: "await forms.check(request, principal, ['connect', key])", replace: '', tests: FORMS },
     { name: 'a provider is disconnected without its form', find: "await forms.check(request, principal, ['disconnect', key])", replace: '', tests: FORMS },
     { name: 'a provider is connected by whoever is not allowed to', find: 'await assertAuthorized(services, { principal, provider: key })', replace: '' },
@@ -78,16 +85,16 @@ export const pages = [
   ),
   ...mutationsOf('lib/browser/urls.ts', PLUGIN,
     { name: 'addresses with two slashes are made', find: ".replace(/\\/+$/, '')", replace: '' },
-    { name: 'a way back is any path of ours', find: "PAGE.test(value.slice(rootPath.length)) ? value", replace: 'PAGE !== null ? value', tests: LOGIN },
+    { name: 'a way back is any path of ours', find: 'PAGE.test(value.slice(rootPath.length)) ? value', replace: 'PAGE !== null ? value', tests: LOGIN },
     { name: 'a way back is any path', find: 'value.startsWith(rootPath) && PAGE.test(value.slice(rootPath.length))', replace: "value.startsWith('/')", tests: LOGIN },
     { name: 'a way back is anywhere', find: "typeof value === 'string' && value.startsWith(rootPath) && PAGE.test(value.slice(rootPath.length))", replace: "typeof value === 'string' && value !== ''", tests: LOGIN },
     { name: 'a way back is a path that only begins like ours', find: 'value.startsWith(rootPath) && ', replace: '', tests: LOGIN },
-    { name: 'a way back may come twice', find: "typeof value === 'string' && value.startsWith(rootPath) && PAGE.test(value.slice(rootPath.length)) ? value", replace: "value !== undefined && String(value).startsWith(rootPath) && PAGE.test(String(value).slice(0, rootPath.length + 44).slice(rootPath.length)) ? String(value)", tests: LOGIN },
+    { name: 'a way back may come twice', find: "typeof value === 'string' && value.startsWith(rootPath) && PAGE.test(value.slice(rootPath.length)) ? value", replace: 'value !== undefined && String(value).startsWith(rootPath) && PAGE.test(String(value).slice(0, rootPath.length + 44).slice(rootPath.length)) ? String(value)', tests: LOGIN },
     { name: 'the Host header has a say in our addresses', find: 'withQueryOf: ({ url }, address) => new URL(address + new URL(url, base).search)', replace: 'withQueryOf: ({ url, host }, address) => new URL(new URL(address).pathname + new URL(url, base).search, `https://${host}`)', tests: ['test/browser/finishing.test.ts', 'test/browser/binding.test.ts'] }
   ),
   ...mutationsOf('lib/browser/logging.ts', PAGES,
-    { name: 'addresses with ids and queries are logged', find: "url: routeOptions?.url ?? '(unknown route of mcp-connect)'", replace: "url: (arguments[0] as FastifyRequest).url" },
-    { name: 'addresses that nobody knows are logged', find: "'(unknown route of mcp-connect)'", replace: "(arguments[0] as FastifyRequest).url" },
+    { name: 'addresses with ids and queries are logged', find: "url: routeOptions?.url ?? '(unknown route of mcp-connect)'", replace: 'url: (arguments[0] as FastifyRequest).url' },
+    { name: 'addresses that nobody knows are logged', find: "'(unknown route of mcp-connect)'", replace: '(arguments[0] as FastifyRequest).url' },
     { name: "the host's serializers are gone", find: '...options.serializers, ', replace: '', tests: PLUGIN }
   ),
   ...mutationsOf('lib/browser/pages/layout.ts', PAGES,
@@ -131,6 +138,6 @@ export const pages = [
     { name: 'a wrong configuration is not told', find: 'log.error(`mcp-connect: of all users', replace: 'log.trace(`mcp-connect: of all users' }
   ),
   ...mutationsOf('lib/browser/request-notes.ts', LIMITS,
-    { name: 'what is noted of one request is known in another', find: 'notes.set(request, { ...notes.get(request), ...more })', replace: "notes.set(Object.getPrototypeOf(request), { ...notes.get(Object.getPrototypeOf(request)), ...more })", also: [{ find: 'return notes.get(request) ?? {}', replace: 'return notes.get(Object.getPrototypeOf(request)) ?? {}' }], tests: ['test/browser/forms.test.ts', 'test/browser/pages.test.ts'] }
+    { name: 'what is noted of one request is known in another', find: 'notes.set(request, { ...notes.get(request), ...more })', replace: 'notes.set(Object.getPrototypeOf(request), { ...notes.get(Object.getPrototypeOf(request)), ...more })', also: [{ find: 'return notes.get(request) ?? {}', replace: 'return notes.get(Object.getPrototypeOf(request)) ?? {}' }], tests: ['test/browser/forms.test.ts', 'test/browser/pages.test.ts'] }
   )
 ]

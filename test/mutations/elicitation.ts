@@ -1,8 +1,10 @@
+/* eslint-disable no-template-curly-in-string -- what is looked for is source text */
 import { mutationsOf } from './mutation.js'
 
 const ELICITATIONS = ['test/elicitation/elicitations.test.ts']
 const COMPLETION = ['test/elicitation/completion.test.ts']
 const FLOWS = ['test/elicitation/flows.test.ts']
+const AUDIT = ['test/ops/audit.test.ts']
 const STATE = ['test/browser/state.test.ts']
 
 export const elicitation = [
@@ -59,7 +61,7 @@ export const elicitation = [
     { name: 'the id of a link is stored in the clear', find: "return hashFields('elicitation', id)", replace: 'return id' },
     { name: 'users and providers share their links', find: 'hashFields(hashConnection(principal, provider), ...client', replace: 'hashFields(...client' },
     { name: 'clients share their links', find: "['client', client.id]", replace: "['client']" },
-    { name: "a client can have an id by which it gets the link of the connections page", find: "['client', client.id]", replace: '[client.id]' },
+    { name: 'a client can have an id by which it gets the link of the connections page', find: "['client', client.id]", replace: '[client.id]' },
     { name: 'a link that has ended counts as pending', find: "return status === 'pending' && expiresAt", replace: "return status !== 'failed' && expiresAt" },
     { name: 'a link that has expired counts as pending', find: "return status === 'pending' && expiresAt > Date.now()", replace: "return status === 'pending'" },
     { name: 'a link never expires', find: 'expiresAt: Date.now() + ttlMs', replace: 'expiresAt: Date.now() + 1000 * ttlMs' },
@@ -91,21 +93,27 @@ export const elicitation = [
     { name: 'what the user asks for counts like what a client asks for', find: "hashFields(asker, countFor?.id ?? '')", replace: 'asker' },
     { name: 'what a client asks for counts for nobody', find: 'ask(client, wanted, client)', replace: 'ask(client, wanted, null)' },
     { name: 'a record that the store did not take is handed out', find: 'throw new StoreContentionError()', replace: 'return link' },
-    { name: 'two that ask at once get a link each', find: 'pointer.revision, rowTtlMs) !== null', replace: 'pointer.revision, rowTtlMs) !== undefined' },
+    { name: 'two that ask at once get a link each', find: 'pointer.revision, rowTtlMs) === null', replace: 'pointer.revision, rowTtlMs) === undefined' },
     { name: 'the loser of a race leaves a record behind', find: 'await records.delete(hash, revision)', replace: '' },
     { name: 'a record that has ended can be changed', find: "if (record?.status !== 'pending') return 'over'", replace: "if (record === null) return 'over'" },
     { name: 'a record that somebody holds can be changed by others', find: "if (isHeldByOther(record, holder)) return 'held'", replace: '' },
     { name: 'who holds a record cannot change it', find: 'heldBy.holder !== holder && heldBy.until', replace: 'heldBy.until' },
     { name: 'a hold has no end', find: 'heldBy.until > Date.now()', replace: 'heldBy.until > 0' },
     { name: 'a hold ends at once', find: 'until: Date.now() + HOLD_MS', replace: 'until: Date.now()' },
-    { name: 'of two changes at once both have won', find: "step(record), revision, rowTtlMs) === null", replace: 'step(record), revision, rowTtlMs) === undefined' },
-    { name: 'nobody is told of a holder who has neither ended nor released', find: 'onAbandoned(record, record.heldBy.holder)', replace: '', tests: ['test/browser/audit.test.ts'] },
+    { name: 'of two changes at once both have won', find: 'step(record), revision, rowTtlMs) === null', replace: 'step(record), revision, rowTtlMs) === undefined' },
+    { name: 'nobody is told of a holder who has neither ended nor released', find: "audit('exchange.orphan_possible', {", replace: 'void ({', tests: ['test/browser/audit.test.ts'] },
     { name: 'whoever renews a hold is told to have abandoned it', find: 'record.heldBy !== undefined && record.heldBy.holder !== holder)', replace: 'record.heldBy !== undefined)', tests: ['test/browser/audit.test.ts'] },
     { name: 'a record that has ended is waited for', find: "if (record?.status !== 'pending') return false", replace: 'if (record === null) return false', tests: ['test/guard/waiting.test.ts'] },
     { name: 'a link that was retired is waited for', find: 'return !isRetired(record, await', replace: 'return record !== null || !isRetired(record, await', tests: ['test/guard/waiting.test.ts'] },
     { name: 'what is released stays held', find: '({ heldBy, ...record }) => record)', replace: 'record => record)' },
-    { name: 'a record does not end', find: '({ ...record, status: outcome })', replace: '({ ...record })' },
-    { name: 'links are not retired', find: 'retire: (principal, provider) => generations.begin(', replace: 'retire: (principal, provider) => generations.current(' }
+    { name: 'a record does not end', find: 'ended = { ...record, status: outcome }', replace: 'ended = { ...record }' },
+    { name: 'links are not retired', find: 'retire: (principal, provider) => generations.begin(', replace: 'retire: (principal, provider) => generations.current(' },
+    { name: 'that there is a new link is not told', find: "audit('elicitation.created', {", replace: 'void ({', tests: AUDIT },
+    { name: 'a new link is told before it is sure that it is the one', find: 'if (await live.put(', replace: "audit('elicitation.created', told(hash, wanted))\n    if (await live.put(", tests: AUDIT },
+    { name: 'the id of a client is told in the clear', find: 'client: hashClient(client.id)', replace: 'client: client.id', tests: AUDIT },
+    { name: 'how a link has ended is not told', find: "if (turn === 'won') audit(`elicitation.${outcome}`, told(hash, ended!))", replace: '', tests: AUDIT },
+    { name: 'who is too late to end a link is told to have ended it', find: "if (turn === 'won') audit(`elicitation", replace: 'if (ended !== undefined) audit(`elicitation', tests: ELICITATIONS },
+    { name: 'the user stands in an event in the clear', find: 'return { ...auditIdsOf(principal), provider, elicitation: hash }', replace: 'return { principal: principal.subject, provider, elicitation: hash }', tests: AUDIT }
   ),
   ...mutationsOf('lib/elicitation/flows.ts', FLOWS,
     { name: 'any flow cookie fits any flow', find: "return timingSafeEqual(Buffer.from(flow.cookieHash, 'hex'), Buffer.from(hashFlowCookie(cookie), 'hex'))", replace: 'return cookie !== undefined' },

@@ -5,6 +5,7 @@ const CAPABILITIES = ['test/guard/capabilities.test.ts']
 const WAITING = ['test/guard/waiting.test.ts']
 const BINDING = ['test/browser/binding.test.ts']
 const LIMITS = ['test/browser/limits.test.ts']
+const AUDIT = ['test/ops/audit.test.ts']
 const IDENTITY = ['test/browser/identity.test.ts']
 
 export const guard = [
@@ -16,7 +17,6 @@ export const guard = [
     { name: 'whoever is not allowed to use a provider uses it', find: 'if (!await services.authorize(principal, key)) throw', replace: 'if (!await services.authorize(principal, key) && key === null) throw' },
     { name: 'authorize is not waited for', find: '!await services.authorize(', replace: '!services.authorize(' },
     { name: 'a grant of another issuer counts', find: "found.kind === 'usable' ? found.entry : null", replace: "'entry' in found ? found.entry : null", tests: ['test/connections/connections.test.ts', 'test/guard/require-connection.test.ts'] },
-    { name: 'what cannot be read is not told to the operator', find: "if (found.kind === 'unreadable') logUnreadable(log, key, found)", replace: '' },
     { name: 'what cannot be read counts as not connected', find: 'const unreadable = needed.filter(one => one.unreadable)', replace: 'const unreadable = needed.filter(() => false)' },
     { name: 'whoever has declined is asked all the same', find: 'const refused = handed.filter(({ link }) => link === null)', replace: 'const refused = handed.filter(({ link }) => link === undefined)', tests: ['test/browser/authorization-response.test.ts'] },
     { name: 'nobody is told that the wait is over', find: 'if (notify === null) return () => {}', replace: 'if (notify !== undefined) return () => {}', tests: CAPABILITIES },
@@ -26,22 +26,25 @@ export const guard = [
     { name: 'a link is handed out though the user has connected meanwhile', find: 'return live && isUnchanged(found, now)', replace: 'return live', tests: WAITING },
     { name: 'it is looked only at one of several links whether it is still open', find: '.every(Boolean)', replace: '.some(Boolean)', tests: WAITING },
     { name: 'a call that is decided anew is told of the link that it was not handed', find: 'if (!open) for (const giveUp of giveUps) giveUp()', replace: '', tests: WAITING },
-    { name: 'the connections page does not know what a client without URL mode needs', find: 'await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), call.client))).catch(noteLimited)', replace: '' },
-    { name: 'a client without URL mode gets no text when it has reached its limit', find: 'call.client))).catch(noteLimited)', replace: 'call.client)))', tests: LIMITS },
-    { name: 'a client with URL mode gets no text when it has reached its limit', find: 'missing).catch(noteLimited)', replace: 'missing)', tests: LIMITS },
-    { name: 'a store that fails counts as a limit', find: 'if (!(error instanceof RateLimitedError)) throw error\n    if (error.first)', replace: 'if (error instanceof RateLimitedError && error.first)' },
-    { name: 'a client that has reached its limit is not told to the operator', find: 'if (error.first) log.warn', replace: 'if (error.first) log.trace', tests: LIMITS },
-    { name: 'a client that has reached its limit fills the log', find: 'if (error.first) log.warn', replace: 'log.warn', tests: LIMITS },
+    { name: 'the connections page does not know what a client without URL mode needs', find: 'await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), call.client))).catch(noteLimited(principal, call))', replace: '' },
+    { name: 'a client without URL mode gets no text when it has reached its limit', find: 'call.client))).catch(noteLimited(principal, call))', replace: 'call.client)))', tests: LIMITS },
+    { name: 'a client with URL mode gets no text when it has reached its limit', find: 'missing).catch(noteLimited(principal, call))', replace: 'missing)', tests: LIMITS },
+    { name: 'a store that fails counts as a limit', find: 'if (!(error instanceof RateLimitedError)) throw error\n', replace: 'if (!(error instanceof RateLimitedError)) return\n' },
+    { name: 'a client that has reached its limit is not told', find: "if (first) audit('ratelimit.hit', {", replace: 'void ({', also: [{ find: '}, { reason: `a client of one user', replace: '}), void ({ reason: `a client of one user' }], tests: LIMITS },
+    { name: 'a client that has reached its limit fills the log', find: 'if (first) audit(', replace: 'audit(', tests: LIMITS },
     { name: 'a grant that has expired counts', find: 'entry !== null && !isExpired(entry.grant)', replace: 'entry !== null' },
     { name: 'a grant without the scopes that are needed counts', find: '(!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0)', replace: '!usable.includes(one)' },
     { name: 'what the provider has withheld is asked for again and again', find: 'isWithheld(entry!.grant, scopes)', replace: 'isWithheld(entry!.grant, scopes) && scopes.length < 0' },
     { name: 'what the provider has withheld is given to the handler all the same', find: 'missing.length + withheld.length === 0', replace: 'missing.length === 0' },
     { name: 'a client that did not declare URL mode is handed a link', find: "call.urlMode === 'declared' || (", replace: "call.urlMode !== 'unknown' || (", tests: CAPABILITIES },
-    { name: 'a client of which nothing is known is handed a link', find: "services.whenCapabilityUnknown === 'elicit'", replace: "services.whenCapabilityUnknown !== null", tests: CAPABILITIES },
-    { name: 'the operator cannot say that unknown clients have URL mode', find: "services.whenCapabilityUnknown === 'elicit'", replace: "services.whenCapabilityUnknown === null", tests: CAPABILITIES },
+    { name: 'a client of which nothing is known is handed a link', find: "services.whenCapabilityUnknown === 'elicit'", replace: 'services.whenCapabilityUnknown !== null', tests: CAPABILITIES },
+    { name: 'the operator cannot say that unknown clients have URL mode', find: "services.whenCapabilityUnknown === 'elicit'", replace: 'services.whenCapabilityUnknown === null', tests: CAPABILITIES },
     { name: 'a store that loses its records keeps a call for ever', find: 'if (attempts === 1) throw new StoreContentionError()', replace: '', tests: CAPABILITIES },
-    { name: 'errors of the host and the store are told to the model', find: 'throw new NotRunError(texts.TROUBLE)', replace: 'throw error' },
-    { name: 'errors of the host and the store are not told to the operator', find: "log.error({ err: error }, 'mcp-connect: a guarded call", replace: "log.trace({ err: error }, 'mcp-connect: a guarded call" }
+    { name: 'errors of the host and the store are told to the model', find: "new BlockedError('failure', texts.TROUBLE)", replace: "new BlockedError('failure', String((error as Error).message))" },
+    { name: 'errors of the host and the store are not told to the operator', find: "log.error({ err: error }, 'mcp-connect: a guarded call", replace: "log.trace({ err: error }, 'mcp-connect: a guarded call" },
+    { name: 'that a handler has received a connection is not told', find: "for (const { key: provider } of needed) audit('vault.read', { ...auditIdsOf(principal), provider })", replace: '', tests: AUDIT },
+    { name: 'that a handler did not run is not told', find: "audit('guard.blocked', {", replace: 'void ({', tests: AUDIT },
+    { name: 'that a handler did not run is told, and not for whom', find: '...principal !== undefined && auditIdsOf(principal), reason', replace: 'reason', tests: AUDIT }
   ),
   ...mutationsOf('lib/guard/requirements.ts', REQUIRE,
     { name: 'a reason may hold a link', find: "!text.includes('://')", replace: "text !== '://'" },

@@ -1,11 +1,29 @@
-import type { Mutation } from './mutation.js'
+import { answers } from './browser-answers.js'
+import { callback } from './browser-callback.js'
+import { forms } from './browser-forms.js'
+import { login } from './browser-login.js'
+import { pages } from './browser-pages.js'
 import { elicitation } from './elicitation.js'
+import { guard } from './guard.js'
+import type { Mutation } from './mutation.js'
+import { oauth } from './oauth.js'
+import { outbound } from './outbound.js'
 import { state } from './state.js'
 import { vault } from './vault.js'
 
 /** All mutations, by folder of lib. */
 export const lists: Readonly<Record<string, readonly Mutation[]>> = {
+  browser: [...pages, ...forms, ...callback, ...login, ...answers],
   elicitation,
+  guard,
+  oauth: [...oauth, ...outbound],
   state,
   vault
+}
+
+/** Files of these folders in which there is nothing to remove, and why. */
+export const withoutControls: Readonly<Record<string, string>> = {
+  'lib/browser/login/login-services.ts': 'types alone',
+  'lib/browser/pages/signed-out.ts': 'fixed words around configuration',
+  'lib/guard/texts.ts': 'fixed words around configuration'
 }

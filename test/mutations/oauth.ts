@@ -1,3 +1,4 @@
+/* eslint-disable no-template-curly-in-string -- what is looked for is source text */
 import { mutationsOf } from './mutation.js'
 
 const SCRIPTED = ['test/oauth/scripted-server.test.ts']
@@ -60,7 +61,7 @@ export const oauth = [
     { name: 'a label may be of any length', find: 'plainText(String(value), MAX_LABEL_LENGTH)', replace: 'plainText(String(value), 1e6)', tests: SCRIPTED },
     { name: 'a label may be invisible', find: ".find(label => label !== '')", replace: '[0]', tests: SCRIPTED },
     { name: 'somebody is called by an address that is not theirs', find: "verified === false || verified === 'false' ? email", replace: "verified === 'false' ? email", tests: SCRIPTED },
-    { name: "somebody is called by an address that is not theirs, says a text", find: "verified === false || verified === 'false' ? email", replace: 'verified === false ? email', tests: SCRIPTED },
+    { name: 'somebody is called by an address that is not theirs, says a text', find: "verified === false || verified === 'false' ? email", replace: 'verified === false ? email', tests: SCRIPTED },
     {
       name: 'an address that is not theirs is taken from another claim',
       find: 'LABELS.map(name',
@@ -70,13 +71,14 @@ export const oauth = [
     },
     { name: 'a label may be made of an object', find: "typeof value === 'string' && value", replace: 'value !== undefined && value', tests: SCRIPTED },
     { name: 'the claims of the id_token count though those of the access token were asked for', find: 'if (registration.resource !== undefined) {', replace: 'if (registration.resource === null) {' },
+    { name: 'the keys of a server are fetched without limits', find: '{ [customFetch]: createOutboundFetch(registration) }', replace: '{}' },
     { name: 'an access token of another issuer signs in', find: '{ issuer, audience: resource,', replace: '{ audience: resource,' },
     { name: 'an access token for another resource signs in', find: '{ issuer, audience: resource,', replace: '{ issuer,' },
     { name: 'an access token that never expires signs in', find: ", requiredClaims: ['exp']", replace: '' },
     { name: 'clocks that differ by seconds keep people out', find: 'clockTolerance: CLOCK_TOLERANCE_S', replace: 'clockTolerance: 0' },
     { name: 'an access token signs in long after it has expired', find: 'CLOCK_TOLERANCE_S = 30', replace: 'CLOCK_TOLERANCE_S = 3000' },
     { name: 'a server without keys is a fault', find: "if (jwksUri === undefined) throw refuse('the metadata has no jwks_uri')", replace: '' },
-    { name: "the reason of a refusal is not told", find: 'its ${error.claim} is not what it must be', replace: 'it is not what it must be' },
+    { name: 'the reason of a refusal is not told', find: 'its ${error.claim} is not what it must be', replace: 'it is not what it must be' },
     { name: 'errors of the JWT library are passed on', find: "throw refuse(error instanceof errors.JOSEError ? error.code : 'network_error')", replace: 'throw error' },
     { name: 'a UserInfo endpoint keeps people waiting', find: 'USER_INFO_TIMEOUT_MS)', replace: '60_000)' },
     { name: 'a UserInfo endpoint that fails keeps people out', find: '} catch {\n    return undefined', replace: '} catch (error) {\n    throw error' },
@@ -93,7 +95,7 @@ export const oauth = [
     { name: 'a server without OpenID metadata cannot be used', find: 'if (status === 404) continue', replace: '' },
     { name: 'id_tokens with any signature are taken', find: 'client.enableNonRepudiationChecks(configuration)', replace: 'void configuration' },
     { name: 'token requests have no limits', find: '      configuration[client.customFetch] = fetch\n', replace: '' },
-    { name: 'token requests to pinned endpoints have no limits', find: '  configuration[client.customFetch] = createOutboundFetch(registration[allowLoopbackHttp] === true)\n', replace: '' },
+    { name: 'token requests to pinned endpoints have no limits', find: '  configuration[client.customFetch] = createOutboundFetch(registration) as client.CustomFetch\n', replace: '' },
     { name: 'metadata are fetched for each request', find: 'if (last !== undefined && last.renewAt > Date.now())', replace: 'if (last !== undefined && last.renewAt < 0)' },
     { name: 'metadata are never fetched again', find: 'last.renewAt > Date.now()', replace: 'last.renewAt > 0' },
     { name: 'a server in trouble is asked at once again', find: 'last !== undefined, PAUSE_MS)', replace: 'last !== undefined, 0)' },
@@ -106,8 +108,8 @@ export const oauth = [
     { name: 'the status of a server in trouble is not told', find: 'status >= 500 ? `status ${status}` : ', replace: '' },
     { name: 'a public client sends a secret', find: 'if (clientSecret === undefined) return client.None()', replace: "if (clientSecret === undefined) return client.ClientSecretPost('')" },
     { name: 'the secret is sent in the header though the body was asked for', find: "clientAuthentication === 'client_secret_post' ?", replace: 'clientAuthentication === undefined ?' },
-    { name: 'a server that knows no account selection is asked for it', find: "Array.isArray(supported) && supported.includes('select_account') ?", replace: "supported !== null ?", tests: IDENTITY },
-    { name: 'a server is asked to sign in anew though it knows account selection', find: "Array.isArray(supported) && supported.includes('select_account') ?", replace: "supported === null ?", tests: IDENTITY }
+    { name: 'a server that knows no account selection is asked for it', find: "Array.isArray(supported) && supported.includes('select_account') ?", replace: 'supported !== null ?', tests: IDENTITY },
+    { name: 'a server is asked to sign in anew though it knows account selection', find: "Array.isArray(supported) && supported.includes('select_account') ?", replace: 'supported === null ?', tests: IDENTITY }
   ),
   ...mutationsOf('lib/oauth/failure.ts', RESPONSE,
     ...KNOWN.map(code => ({ name: `${code} is taken for the server's own text`, find: `'${code}'${code === 'unverified_user_email' ? ']' : ','}`, replace: code === 'unverified_user_email' ? ']' : '' })),

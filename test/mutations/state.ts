@@ -1,3 +1,4 @@
+/* eslint-disable no-template-curly-in-string -- what is looked for is source text */
 import { mutationsOf } from './mutation.js'
 
 const SESSIONS = ['test/state/browser-sessions.test.ts']
@@ -18,11 +19,14 @@ export const state = [
     { name: 'a session is written at each request', find: 'now - record.seenAt > idleMs * RENEWAL', replace: 'now >= record.seenAt' },
     { name: 'a session that has been ended meanwhile is written anew', find: 'await records.put(keyOf(id), { ...record, seenAt: now }, revision,', replace: 'for (const expected of [revision, null]) await records.put(keyOf(id), { ...record, seenAt: now }, expected,' },
     { name: 'the store keeps a session beyond its end', find: 'Math.min(idleMs, record.endsAt - now)', replace: 'idleMs' },
-    { name: 'a session that is ended while it is used goes on', find: 'await records.delete(keyOf(id), revision) || LOST', replace: '(await records.delete(keyOf(id), revision), true)' },
+    { name: 'a session that is ended while it is used goes on', find: 'revision) ? record : LOST', replace: 'revision) !== null ? record : LOST' },
     { name: 'a session is not ended', find: 'revision === null || await', replace: 'true || await' },
     { name: 'the sessions of a principal are not ended', find: 'await generations.begin(hashPrincipal(principal))', replace: '' },
     { name: 'ending the sessions of one principal ends those of all', find: 'await generations.keep(hashPrincipal(principal))', replace: "await generations.keep('all')", also: [{ find: 'await generations.current(hashPrincipal(principal))', replace: "await generations.current('all')" }, { find: 'await generations.begin(hashPrincipal(principal))', replace: "await generations.begin('all')" }] },
-    { name: 'the generation of a session is forgotten before its end', find: 'absoluteMs + MARGIN_MS', replace: 'idleMs' }
+    { name: 'the generation of a session is forgotten before its end', find: 'absoluteMs + MARGIN_MS', replace: 'idleMs' },
+    { name: 'that somebody has signed in is not told', find: "audit('session.started', auditIdsOf(principal))", replace: '' },
+    { name: 'that somebody has signed out is not told', find: "if (ended !== null) audit('session.ended', auditIdsOf(ended.principal))", replace: '' },
+    { name: 'that all sessions of somebody were ended is not told', find: "audit('session.revoked', auditIdsOf(principal))", replace: '' }
   ),
   ...mutationsOf('lib/state/generations.ts', GENERATIONS,
     { name: 'of two generations that begin at once one is lost', find: '=== null ? LOST : generation', replace: '=== null ? generation : generation' },

@@ -1,3 +1,4 @@
+/* eslint-disable no-template-curly-in-string -- what is looked for is source text */
 import { mutationsOf } from './mutation.js'
 
 const SEALER = ['test/vault/sealer.test.ts']

@@ -33,7 +33,7 @@ t.test('a store that fails lets everything through, and is told once in a minute
 t.test('what one limit counts is no other limit\'s', async t => {
   const { state } = memoryStore()
   for (const kind of ['address', 'principal', 'elicitations'] as const) await createLimiter(kind, { ...limit, max: 1 }, state, () => {}).count('x')
-  await t.rejects(createLimiter('address', { ...limit, max: 1 }, state, () => {}).count('x'), { limit: 'address' })
+  await t.rejects(createLimiter('address', { ...limit, max: 1 }, state, () => {}).count('x'), { code: 'FST_MCP_CONNECT_RATE_LIMITED', limit: 'address' })
 })
 
 t.test('a limit that is switched off counts nothing', async t => {

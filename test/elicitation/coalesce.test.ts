@@ -36,3 +36,16 @@ t.test('one at a time, also for calls that come in the moment in which one run f
   await Promise.all(calls)
   t.equal(most, 1)
 })
+
+t.test('what has run leaves nothing behind', async t => {
+  const kept = new Set<unknown>()
+  for (const [method, tell] of [['set', (key: unknown) => kept.add(key)], ['delete', (key: unknown) => kept.delete(key)]] as const) {
+    const original: (...args: any[]) => unknown = Map.prototype[method]
+    t.intercept(Map.prototype, method, { value: function (this: Map<unknown, unknown>, ...args: unknown[]) { tell(args[0]); return original.apply(this, args) } })
+  }
+  const ask = coalesce<number, number>((a, b) => a + b, async (_key, wanted) => wanted)
+  const asked = [ask('key', 1), ask('key', 2), ask('key', 3)]
+  t.ok(kept.has('key'))
+  t.strictSame(await Promise.all(asked), [1, 5, 5])
+  t.notOk(kept.has('key'))
+})

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createCompletion } from '../../lib/elicitation/completion.js'
 import type { Link } from '../../lib/elicitation/elicitations.js'
@@ -26,7 +28,7 @@ t.test('completion: other processes are told by the bus; a broken bus, an odd me
   here.announce('c', 2)
   await settled()
   t.strictSame(told.sort(), ['here', 'there'])
-  there.watch(link('later', 3), ['another', 'd'], sessions[4]!, notify('later'))
+  there.watch(link('later', 2), ['another', 'd'], sessions[4]!, notify('later'))
   here.announce('d', 2)
   await settled()
   t.ok(told.includes('other'), 'whoever waits for the same connection is told as well')
@@ -51,16 +53,18 @@ t.test('completion: other processes are told by the bus; a broken bus, an odd me
 
 t.test('sessions that nobody tells anything are forgotten with their elicitation, without a further call', async t => {
   let tick = (): void => {}
-  t.intercept(globalThis, 'setInterval', { value: (sweep: () => void) => { tick = sweep; return { unref: () => undefined } } })
+  let keepsAlive = true
+  t.intercept(globalThis, 'setInterval', { value: (sweep: () => void) => { tick = sweep; return { unref () { keepsAlive = false } } } })
   const completion = await createCompletion({ publish: async () => {}, subscribe: async () => async () => {} }, () => {})
+  t.equal(keepsAlive, false, 'nor does that keep a process alive')
   const told: string[] = []
   const session = {}
   completion.watch(link('old'), ['c'], session, async () => { told.push('old') })
-  advance(t, 600_000)
+  advance(t, 630_000)
   tick()
   completion.announce('c')
   await settled()
-  t.strictSame(told, ['old'], 'who went to the provider in the last moment has ten minutes there')
+  t.strictSame(told, ['old'], 'who went to the provider in the last moment has ten minutes there, and half a one to finish')
 
   completion.watch(link('forgotten'), ['c'], session, async () => { told.push('forgotten') })
   advance(t, 632_000)
@@ -114,5 +118,21 @@ t.test('what was told leaves nothing behind', async t => {
   t.intercept(Map.prototype, 'delete', { value: function (this: Map<unknown, unknown>, key: unknown) { deleted.push(key); return original.call(this, key) } })
   completion.announce('topic')
   t.strictSame(deleted, ['id', 'topic', 'other topic'])
+  await completion.close()
+})
+
+t.test('a session that waits is not kept alive', async t => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const completion = await createCompletion({ publish: async () => {}, subscribe: async () => async () => {} }, () => {})
+  const watch = (): WeakRef<object> => {
+    const session = {}
+    completion.watch(link('id'), ['c'], session, async () => {})
+    return new WeakRef(session)
+  }
+  const session = watch()
+  await settled()
+  collectGarbage()
+  t.equal(session.deref(), undefined)
   await completion.close()
 })

@@ -15,9 +15,9 @@ const client = { id: 'c' }
 const wanted: Wanted = { principal: { issuer: 'i', subject: 's' }, provider: 'acme', scopes: ['a'], reasons: [] }
 const limits = { ttlMs: 900_000, coolDownMs: 300_000 }
 
-function createBoth (state: StateStore): { elicitations: Elicitations, declines: Declines } {
+function createBoth (state: StateStore, ttlMs = limits.ttlMs): { elicitations: Elicitations, declines: Declines } {
   const declines = createDeclines({ state, sealer }, limits.coolDownMs)
-  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('elicitations', false, state, () => {}), audit: () => {} }, limits.ttlMs) }
+  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('elicitations', false, state, () => {}), audit: () => {} }, ttlMs) }
 }
 
 async function decline ({ elicitations, declines }: ReturnType<typeof createBoth>, { id }: { id: string }): Promise<void> {
@@ -71,6 +71,7 @@ t.test('each principal, client and provider has a record of its own', async t =>
     e => e.request(client, { ...wanted, principal: { issuer: 'is', subject: 'c' } }),
     e => e.request({ id: 'd' }, wanted),
     e => e.request({ id: '' }, wanted),
+    e => e.request({ id: 'page' }, wanted),
     e => e.offer(wanted, null),
     e => e.request(client, { ...wanted, provider: 'other' })
   ]
@@ -159,14 +160,20 @@ t.test('a link that is about to expire is not handed out again', async t => {
   const second = await elicitations.request(client, wanted)
   t.not(second?.id, first?.id)
   t.ok(isPending((await elicitations.find(elicitationHash(first!.id)))!), 'the old one can still be used for its last minute')
+  const { elicitations: long } = createBoth(memoryStore().state, 3_600_000)
+  const { id } = (await long.request(client, wanted))!
+  advance(t, 3_600_000 - 310_000)
+  t.equal((await long.request(client, wanted))?.id, id, 'five minutes are enough')
 })
 
 t.test('a record ends once', async t => {
   const elicitations = create(memoryStore().state)
   const { id } = (await elicitations.request(client, wanted))!
   const hash = elicitationHash(id)
+  t.equal(await elicitations.isLive(hash), true)
   const ends = await Promise.all([elicitations.end(hash, 'completed', null), elicitations.end(hash, 'declined', null), elicitations.end(hash, 'failed', null)])
   t.strictSame(ends, ['won', 'over', 'over'])
+  t.equal(await elicitations.isLive(hash), false, 'nobody need wait for it')
   t.equal((await elicitations.find(hash))?.status, 'completed')
   t.equal(await elicitations.end(elicitationHash('unknown'), 'completed', null), 'over')
 })

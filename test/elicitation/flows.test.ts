@@ -99,6 +99,6 @@ t.test('a disconnect ends the flows of one user at one provider that were starte
 
 t.test('a flow that the store did not take is not begun', async t => {
   const { state } = memoryStore()
-  const flows = createFlows({ state: { ...state, put: async () => null }, sealer })
+  const flows = createFlows({ state: { ...state, put: async (key, ...rest) => key.startsWith('flow:') ? null : await state.put(key, ...rest) }, sealer })
   await t.rejects(flows.start('state', principal, flow), { code: 'FST_MCP_CONNECT_STORE_CONTENTION' })
 })

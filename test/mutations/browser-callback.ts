@@ -37,6 +37,7 @@ export const callback = [
     { name: 'a store that fails keeps a decline from being told', find: 'elicitations.retire(principal, provider).catch(() => undefined)', replace: 'elicitations.retire(principal, provider)' }
   ),
   ...mutationsOf('lib/browser/redirection-endpoint.ts', BINDING,
+    { name: 'an answer that the browser loads in advance, or inside of a page, counts', find: 'assertNavigation(request)', replace: '', tests: ['test/browser/navigation.test.ts'] },
     { name: 'a state that nobody knows is a fault', find: 'if (flow === null) throw new StateInvalidError()', replace: '', tests: STATE },
     { name: 'the state of one provider is taken at the endpoint of another', find: 'flow.provider === key && ', replace: '', tests: STATE },
     { name: 'the code of another issuer is sent to this one', find: 'flow.issuer === issuer && ', replace: '', tests: FINISHING },

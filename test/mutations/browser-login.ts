@@ -15,6 +15,7 @@ export const login = [
     { name: 'the way back after signing in is not encoded', find: 'new URLSearchParams(parameters).toString()', replace: 'Object.entries(parameters).map(pair => pair.join("=")).join("&")' }
   ),
   ...mutationsOf('lib/browser/login/login-handlers.ts', LOGIN,
+    { name: 'an answer that the browser loads in advance, or inside of a page, signs in', find: 'assertNavigation(request)', replace: '', tests: ['test/browser/navigation.test.ts'] },
     { name: 'claims that make no principal sign somebody in', find: 'if (principal === null) throw new IdentityInvalidError', replace: 'if (principal === null && made === null) throw new IdentityInvalidError', tests: IDENTITY },
     { name: 'the state of a sign-in can be guessed', find: 'const state = randomToken()', replace: "const state = 's'.repeat(43)" },
     { name: 'the nonce of the id_token is not compared', find: 'state, codeVerifier, nonce }', replace: 'state, codeVerifier }' },

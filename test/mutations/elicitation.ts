@@ -3,6 +3,8 @@ import { mutationsOf } from './mutation.js'
 
 const ELICITATIONS = ['test/elicitation/elicitations.test.ts']
 const COMPLETION = ['test/elicitation/completion.test.ts']
+const WIDENING = ['test/elicitation/widening.test.ts']
+const DECLINES = ['test/elicitation/declines.test.ts']
 const FLOWS = ['test/elicitation/flows.test.ts']
 const AUDIT = ['test/ops/audit.test.ts']
 const STATE = ['test/browser/state.test.ts']
@@ -43,9 +45,9 @@ export const elicitation = [
     { name: 'without a cool-down something is remembered', find: 'if (coolDownMs === 0) return', replace: '' },
     { name: 'a decline holds though the user has begun by themselves', find: 'await generations.current(hashConnection(principal, provider)) <= record.generation', replace: 'record.generation >= 0' },
     { name: 'a decline does not hold', find: 'return record !== null &&', replace: 'return record === null &&' },
-    { name: 'a decline is not remembered when another one is in its way', find: 'coolDownMs) ?? LOST', replace: 'coolDownMs)' },
+    { name: 'a decline is not remembered when another one is in its way', find: 'coolDownMs) ?? LOST', replace: 'coolDownMs)', tests: DECLINES },
     { name: 'a decline holds for longer than the cool-down', find: 'revision, coolDownMs)', replace: 'revision, coolDownMs * 2)' },
-    { name: 'a decline that was void counts again after a while', find: 'coolDownMs + MARGIN_MS', replace: 'coolDownMs / 2' },
+    { name: 'a decline that was void counts again after a while', find: 'coolDownMs + MARGIN_MS', replace: 'coolDownMs / 2', tests: DECLINES },
     {
       name: 'who begins at one provider makes void what they declined of others',
       find: 'const generation = await generations.current(hashConnection(principal, provider))',
@@ -63,7 +65,7 @@ export const elicitation = [
     { name: 'clients share their links', find: "['client', client.id]", replace: "['client']" },
     { name: 'a client can have an id by which it gets the link of the connections page', find: "['client', client.id]", replace: '[client.id]' },
     { name: 'a link that has ended counts as pending', find: "return status === 'pending' && expiresAt", replace: "return status !== 'failed' && expiresAt" },
-    { name: 'a link that has expired counts as pending', find: "return status === 'pending' && expiresAt > Date.now()", replace: "return status === 'pending'" },
+    { name: 'a link that has expired counts as pending', find: "return status === 'pending' && expiresAt > Date.now()", replace: "return status === 'pending'", tests: STATE },
     { name: 'a link never expires', find: 'expiresAt: Date.now() + ttlMs', replace: 'expiresAt: Date.now() + 1000 * ttlMs' },
     { name: 'a late visitor is told "unknown" and not "expired"', find: 'ttlMs + AFTERLIFE_MS', replace: 'ttlMs', tests: STATE },
     { name: 'a link is handed out whose time is nearly over', find: 'Date.now() > shortestRestMs', replace: 'Date.now() > 0' },
@@ -77,15 +79,16 @@ export const elicitation = [
       name: 'a decline in the moment in which a link is made does not retire it',
       find: 'const generation = await generations.current(hashConnection(principal, provider))\n',
       replace: '',
-      also: [{ find: 'provider)) return null\n', replace: 'provider)) return null\n    const generation = await generations.current(hashConnection(principal, provider))\n' }]
+      also: [{ find: 'provider)) return null\n', replace: 'provider)) return null\n    const generation = await generations.current(hashConnection(principal, provider))\n' }],
+      tests: DECLINES
     },
-    { name: 'what is wanted beside is not added to the link', find: 'return await records.put(elicitationHash(id), { ...record, ...wider }, revision) === null ? LOST : link', replace: 'return link' },
-    { name: 'what two want beside at once is lost', find: '{ ...record, ...wider }, revision) === null ? LOST : link', replace: '{ ...record, ...wider }, revision) === null ? link : link' },
-    { name: 'a call that wants nothing new writes to the store', find: 'wider.scopes.length === record.scopes.length && wider.reasons.length === record.reasons.length', replace: 'wider.scopes.length < record.scopes.length' },
-    { name: 'scopes that are added are not noticed', find: 'wider.scopes.length === record.scopes.length && ', replace: '' },
-    { name: 'reasons that are added are not noticed', find: ' && wider.reasons.length === record.reasons.length', replace: '' },
-    { name: 'reasons are added without end', find: '.slice(0, MAX_REASONS)', replace: '' },
-    { name: 'the same reason is given as often as it is asked', find: '[...new Set([...a.reasons, ...b.reasons])]', replace: '[...a.reasons, ...b.reasons]' },
+    { name: 'what is wanted beside is not added to the link', find: 'return await records.put(elicitationHash(id), { ...record, ...wider }, revision) === null ? LOST : link', replace: 'return link', tests: WIDENING },
+    { name: 'what two want beside at once is lost', find: '{ ...record, ...wider }, revision) === null ? LOST : link', replace: '{ ...record, ...wider }, revision) === null ? link : link', tests: WIDENING },
+    { name: 'a call that wants nothing new writes to the store', find: 'wider.scopes.length === record.scopes.length && wider.reasons.length === record.reasons.length', replace: 'wider.scopes.length < record.scopes.length', tests: WIDENING },
+    { name: 'scopes that are added are not noticed', find: 'wider.scopes.length === record.scopes.length && ', replace: '', tests: WIDENING },
+    { name: 'reasons that are added are not noticed', find: ' && wider.reasons.length === record.reasons.length', replace: '', tests: WIDENING },
+    { name: 'reasons are added without end', find: '.slice(0, MAX_REASONS)', replace: '', tests: WIDENING },
+    { name: 'the same reason is given as often as it is asked', find: '[...new Set([...a.reasons, ...b.reasons])]', replace: '[...a.reasons, ...b.reasons]', tests: WIDENING },
     { name: 'new records are not counted', find: 'await count()', replace: '', tests: ['test/elicitation/elicitations.test.ts'] },
     { name: 'a record counts as often as somebody else was quicker', find: 'result ??= work()', replace: 'result = work()' },
     { name: 'the clients of one user share their limit', find: 'hashFields(hashPrincipal(wanted.principal), countFor.id)', replace: 'hashPrincipal(wanted.principal)', tests: ['test/browser/limits.test.ts'] },
@@ -103,7 +106,7 @@ export const elicitation = [
     { name: 'of two changes at once both have won', find: 'step(record), revision, rowTtlMs) === null', replace: 'step(record), revision, rowTtlMs) === undefined' },
     { name: 'nobody is told of a holder who has neither ended nor released', find: "audit('exchange.orphan_possible', {", replace: 'void ({', tests: ['test/browser/audit.test.ts'] },
     { name: 'whoever renews a hold is told to have abandoned it', find: 'record.heldBy !== undefined && record.heldBy.holder !== holder)', replace: 'record.heldBy !== undefined)', tests: ['test/browser/audit.test.ts'] },
-    { name: 'a record that has ended is waited for', find: "if (record?.status !== 'pending') return false", replace: 'if (record === null) return false', tests: ['test/guard/waiting.test.ts'] },
+    { name: 'a record that has ended is waited for', find: "if (record?.status !== 'pending') return false", replace: 'if (record === null) return false' },
     { name: 'a link that was retired is waited for', find: 'return !isRetired(record, await', replace: 'return record !== null || !isRetired(record, await', tests: ['test/guard/waiting.test.ts'] },
     { name: 'what is released stays held', find: '({ heldBy, ...record }) => record)', replace: 'record => record)' },
     { name: 'a record does not end', find: 'ended = { ...record, status: outcome }', replace: 'ended = { ...record }' },
@@ -125,7 +128,7 @@ export const elicitation = [
     { name: 'a disconnect ends no flow', find: 'generation !== await generations.current(', replace: 'generation < 0 && generation !== await generations.current(' },
     { name: 'a flow whose generation the store has lost goes on', find: 'generation !== await', replace: 'generation < await' },
     { name: 'a flow remembers no generation', find: 'generations.keep(', replace: 'generations.current(' },
-    { name: 'the record of a generation ends before the last flow', find: 'services, FLOW_TTL_MS + AFTERLIFE_MS', replace: 'services, AFTERLIFE_MS / 2' },
+    { name: 'the record of a generation ends before the last flow', find: 'services, FLOW_TTL_MS + AFTERLIFE_MS', replace: 'services, FLOW_TTL_MS / 2' },
     { name: 'a disconnect is forgotten', find: 'await generations.begin(hashConnection(principal, provider))', replace: '' },
     {
       name: 'a disconnect at one provider ends the flows at others',

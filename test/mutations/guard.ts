@@ -5,6 +5,7 @@ const CAPABILITIES = ['test/guard/capabilities.test.ts']
 const WAITING = ['test/guard/waiting.test.ts']
 const BINDING = ['test/browser/binding.test.ts']
 const LIMITS = ['test/browser/limits.test.ts']
+const SDK = ['test/guard/sdk-v1.test.ts']
 const AUDIT = ['test/ops/audit.test.ts']
 const IDENTITY = ['test/browser/identity.test.ts']
 
@@ -67,7 +68,7 @@ export const guard = [
   ...mutationsOf('lib/guard/sdk-v1.ts', CAPABILITIES,
     { name: 'what is no server of the SDK is taken', find: "if (typeof server?.getClientCapabilities !== 'function') throw", replace: "if (typeof server?.getClientCapabilities === 'string') throw", tests: REQUIRE },
     { name: 'a server of another copy of the SDK is taken', find: 'copies.find(({ Server }) => server instanceof Server)', replace: 'copies.find(({ Server }) => server instanceof Server) ?? copies[0]', tests: REQUIRE },
-    { name: 'a missing SDK is told like a wrong one', find: 'copies.length === 0 ? new SdkMissingError() : new SdkMismatchError()', replace: 'new SdkMismatchError()', tests: ['test/plugin.test.ts', 'test/e2e/commonjs.test.ts'] },
+    { name: 'a missing SDK is told like a wrong one', find: 'copies.length === 0 ? new SdkMissingError() : new SdkMismatchError()', replace: 'new SdkMismatchError()', tests: SDK },
     { name: 'the handler runs before the connection is there', find: "if (decision.kind === 'run') {", replace: "if (decision.kind === 'elicit') void Promise.resolve(handler({}, ...handlerArgs)).catch(() => {})\n        if (decision.kind === 'run') {", tests: REQUIRE },
     { name: 'an elicitation is not of URL mode', find: "({ mode: 'url', ...elicitation })", replace: '({ ...elicitation })' },
     { name: 'most clients show no way on', find: '{ message: decision.message }', replace: '{}' },
@@ -78,8 +79,8 @@ export const guard = [
     { name: 'a completion is sent to whoever the server is connected to by then', find: 'if (live === undefined || (live.transport ?? live) !== transportRef.deref()) return', replace: 'if (live === undefined) return' },
     { name: 'the session is that of the server, whichever client it is connected to', find: 'const transport = server.transport ?? server', replace: 'const transport = server' },
     { name: 'a client that cannot be told is a fault', find: '} catch {\n    return null                                   // it throws', replace: '} catch (error) {\n    throw error                                   // it throws' },
-    { name: 'a server is kept alive while it waits', find: 'new WeakRef(server)', replace: '{ deref: () => server }' },
-    { name: 'a session is kept alive while it waits', find: 'new WeakRef(transport)', replace: '{ deref: () => transport }' },
+    { name: 'a server is kept alive while it waits', find: 'new WeakRef(server)', replace: '{ deref: () => server }', tests: SDK },
+    { name: 'a session is kept alive while it waits', find: 'new WeakRef(transport)', replace: '{ deref: () => transport }', tests: SDK },
     { name: 'capabilities that are no object declare something', find: "if (!isObject(capabilities)) return 'unknown'", replace: "if (capabilities === undefined) return 'unknown'" },
     { name: 'an elicitation capability that is no object declares something', find: "isObject(elicitation) && isObject(elicitation['url'])", replace: "elicitation != null && isObject((elicitation as Record<string, unknown>)['url'])" },
     { name: 'a client declares URL mode by any value', find: "isObject(elicitation['url'])", replace: "'url' in elicitation" },
@@ -87,7 +88,7 @@ export const guard = [
     { name: 'a list counts as an object', find: ' && !Array.isArray(value)', replace: '' },
     { name: 'null counts as an object', find: "typeof value === 'object' && value !== null", replace: "typeof value === 'object'" }
   ),
-  ...mutationsOf('lib/guard/sdk-v1-copies.mts', ['test/e2e/commonjs.test.ts'],
+  ...mutationsOf('lib/guard/sdk-v1-copies.mts', SDK,
     { name: 'a server of the CommonJS copy of the SDK is a stranger', find: '[esm, requiredCopy(require)]', replace: '[esm]' },
     { name: 'an SDK that knows no URL mode is taken', find: "typeof UrlElicitationRequiredError === 'function' ?", replace: "typeof UrlElicitationRequiredError !== 'string' ?" },
     { name: 'an application without the SDK does not start', find: 'catch {\n    return null                                   // not installed', replace: 'catch (error) {\n    throw error                                   // not installed' }

@@ -17,12 +17,16 @@ const results = new Map<Mutation, Result>()
 const unwanted: string[] = []
 const startedAt = Date.now()
 
+/** A test that is red anyway tells nothing. */
 async function checkUnchanged (): Promise<void> {
   const tests = [...new Set(wanted.flatMap(mutation => mutation.tests))]
+  const red: string[] = []
   await inSandboxes(tests, async (sandbox, test) => {
     const result = await sandbox.run([test])
-    if (result.kind !== 'survived') throw new Error(`${test} is red without any mutation`)
+    if (result.kind === 'killed') red.push(`${test}: ${result.title}`)
+    if (result.kind === 'broken') red.push(`${test}: ${result.output}`)
   })
+  if (red.length > 0) throw new Error(`red without any mutation:\n${red.join('\n')}`)
   console.log(`${tests.length} test files are green without any mutation`)
 }
 

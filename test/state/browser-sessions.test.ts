@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { memoryStore } from '../../lib/index.js'
+import { auditIdsOf } from '../../lib/principal.js'
 import { createBrowserSessions, type BrowserSessions } from '../../lib/state/browser-sessions.js'
 import type { StateStore } from '../../lib/storage.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
@@ -147,4 +148,17 @@ t.test('ending all sessions of a principal reaches those of other processes', as
   t.equal(await two.find(ids[1]), null)
   t.ok(await one.find(ids[2]), 'another tenant is another principal')
   t.ok(await two.find(await one.begin(user)), 'and none that begins later')
+})
+
+t.test('LOG-10 who signs in and out is told, once each, and not in the clear', async t => {
+  const told: unknown[] = []
+  const sessions = createBrowserSessions({ state: memoryStore().state, sealer, audit: (event, facts) => told.push([event, facts]) }, { idleMs: MINUTE_MS, absoluteMs: MINUTE_MS })
+  const id = await sessions.begin(user)
+  await sessions.find(id)
+  await sessions.end(id)
+  await sessions.end(id)
+  await sessions.endAll(user.principal)
+  const ids = auditIdsOf(user.principal)
+  t.strictSame(told, [['session.started', ids], ['session.ended', ids], ['session.revoked', ids]])
+  t.notMatch(JSON.stringify(told), 'canary')
 })

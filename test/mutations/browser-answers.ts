@@ -5,6 +5,7 @@ const PAGES = ['test/browser/pages.test.ts']
 const LIMITS = ['test/browser/limits.test.ts']
 const PLUGIN = ['test/plugin.test.ts']
 const LOGIN = ['test/browser/login.test.ts']
+const UNREADABLE = ['test/browser/unreadable-requests.test.ts']
 const AUDIT = ['test/ops/audit.test.ts']
 
 const HEADERS = ['content-security-policy', 'x-frame-options', 'x-content-type-options', 'referrer-policy', 'cache-control',
@@ -57,11 +58,16 @@ export const answers = [
     ...['prefetch', 'prerender', 'preview'].map((purpose, i) => ({ name: `a ${purpose} counts as a visit`, find: i === 0 ? `/${purpose}|` : `|${purpose}`, replace: i === 0 ? '/' : '' })),
     { name: 'a purpose in capital letters says nothing', find: '/i.test(', replace: '/.test(' }
   ),
-  ...mutationsOf('lib/browser/unreadable-addresses.ts', ['test/browser/unreadable-addresses.test.ts'],
-    { name: 'an address of ours that cannot be decoded is repeated', find: 'if (url.startsWith(path) && !isReadable(url)) request.url', replace: 'if (path === null) request.url' },
-    { name: 'an address of the host that cannot be decoded is taken', find: 'url.startsWith(path) && !isReadable(url)', replace: '!isReadable(url)' },
-    { name: 'all addresses of ours are nothing', find: 'url.startsWith(path) && !isReadable(url)', replace: 'url.startsWith(path)' },
-    { name: 'a query that cannot be decoded counts', find: 'url.split(/[?;#]/, 1)', replace: '[url]' }
+  ...mutationsOf('lib/browser/unreadable-addresses.ts', UNREADABLE,
+    { name: 'an address of ours that cannot be decoded is repeated', find: 'if (target.startsWith(path) && !isReadable(target)) request.url', replace: 'if (path === null) request.url' },
+    { name: 'an address of the host that cannot be decoded is taken', find: 'target.startsWith(path) && !isReadable(target)', replace: '!isReadable(target)' },
+    { name: 'all addresses of ours are nothing', find: 'target.startsWith(path) && !isReadable(target)', replace: 'target.startsWith(path)', tests: ['test/browser/limits.test.ts'] },
+    { name: 'an address in absolute form that cannot be decoded is repeated', find: ".replace(ORIGIN, '')", replace: '' },
+    { name: 'a query that cannot be decoded counts', find: 'url.split(/[?#]/, 1)', replace: '[url]' },
+    { name: 'what stands behind a semicolon counts for nothing', find: '/[?#]/', replace: '/[?;#]/' }
+  ),
+  ...mutationsOf('lib/browser/client-errors.ts', UNREADABLE,
+    { name: 'the bytes of a request that cannot be parsed are logged', find: "Object.defineProperty(error, 'rawPacket', { enumerable: false })", replace: 'void error' }
   ),
   ...mutationsOf('lib/browser/error-handler.ts', PLUGIN,
     { name: "what somebody says under a code like Fastify's is taken for ours", find: "typeof code === 'string' && OURS.test(code) ? code", replace: "typeof code === 'string' ? code" },

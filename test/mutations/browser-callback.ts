@@ -44,7 +44,7 @@ export const callback = [
     { name: 'the code of another client is sent with this one', find: 'flow.clientId === clientId && ', replace: '', tests: FINISHING },
     { name: 'the code for another redirect URI is sent', find: ' && flow.redirectUri === urls.redirectUri(key)', replace: '', tests: FINISHING },
     { name: 'an answer may come to any browser', find: 'if (!sameBrowser) throw new FlowCookieMissingError()', replace: '' },
-    { name: 'an answer may come to a browser with any flow cookie', find: 'cookie !== undefined && matchesFlowCookie(flow, cookie)', replace: 'cookie !== undefined', tests: ['test/browser/flow-cookie.test.ts'] },
+    { name: 'an answer may come to a browser with any flow cookie', find: 'cookie !== undefined && matchesFlowCookie(flow, cookie)', replace: 'cookie !== undefined', tests: BINDING },
     { name: 'an answer to a browser in which nobody is signed in is parked', find: 'if (!sameBrowser) throw new SignInRequiredError()', replace: '' },
     { name: 'who was signed out on the way cannot start again', find: 'throw new SessionLostError()', replace: 'throw new SignInRequiredError()', tests: ['test/browser/login.test.ts'] },
     { name: "another user's answer is taken", find: 'await findOwn(services, request, flow.elicitationId, visitor)', replace: 'await findOwn(services, request, flow.elicitationId, { ...visitor, principal: (await elicitations.find(elicitationHash(flow.elicitationId)))!.principal })' },

@@ -36,6 +36,7 @@ export const login = [
     { name: 'the page to come back to is forgotten when signing in fails', find: 'remember(request, { returnTo })', replace: '' },
     { name: 'somebody else can sign a user out', find: "await forms.check(request, principal, ['sign out'])", replace: '' },
     { name: 'signing out ends no session', find: 'await session.end(request, reply)', replace: '' },
+    { name: 'the forms that were shown are good after signing out', find: 'forms.close(request, reply)', replace: '' },
     { name: 'who is signed in is told to be signed out', find: 'if (recall(request).visitor !== null) return', replace: 'if (recall(request).visitor === undefined) return' },
     { name: 'an answer without a state is told in the words of a connection', find: "['STATE_INVALID', 'RESPONSE_INVALID']", replace: "['RESPONSE_INVALID']" },
     { name: 'an answer without a code is told in the words of a connection', find: "['STATE_INVALID', 'RESPONSE_INVALID']", replace: "['STATE_INVALID']" },

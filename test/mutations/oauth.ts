@@ -102,6 +102,7 @@ export const oauth = [
     { name: 'a server in trouble is not asked again for an hour', find: 'last !== undefined, PAUSE_MS)', replace: 'last !== undefined, MAX_AGE_MS)' },
     { name: 'what is known is not used while the server is in trouble', find: 'keep(last ?? next, last !== undefined', replace: 'keep(next, last !== undefined' },
     { name: 'what could not be had goes on to be used', find: 'last?.good === true ? last.configuration : undefined', replace: 'last?.configuration' },
+    { name: 'metadata of an issuer that is spelled otherwise are taken', find: 'if (configuration.serverMetadata().issuer !== registration.issuer) throw', replace: 'if (configuration.serverMetadata().issuer === "") throw' },
     { name: 'another issuer is told like any error', find: "if (reason === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') throw", replace: "if (reason === '') throw" },
     { name: 'metadata that cannot be used are told as a server that cannot be reached', find: "reason.startsWith('OAUTH_')", replace: "reason.startsWith('-')" },
     { name: 'a server that cannot be reached is told as wrong metadata', find: "reason.startsWith('OAUTH_')", replace: "reason !== ''" },

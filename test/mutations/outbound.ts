@@ -21,9 +21,11 @@ export const outbound = [
     { name: 'a name is checked, and another address is connected to', find: 'if (!allowed) return done(new OutboundError(NOT_PUBLIC), [])', replace: '' },
     { name: 'an answer may be of any size', find: "if (size > MAX_BYTES) throw new OutboundError('answer_too_large')", replace: '', tests: SCRIPTED }
   ),
-  ...mutationsOf('lib/ip-address.ts', OUTBOUND,
+  ...mutationsOf('lib/ip-address.ts', ['test/ip-address.test.ts'],
     { name: 'what is no address is public', find: 'if (!ipaddr.isValid(address)) return false', replace: 'if (!ipaddr.isValid(address)) return true' },
-    { name: 'every address is public', find: "return range === 'unicast' ||", replace: "return range !== '' as never ||" },
+    { name: 'every address is public', find: 'return isPublic(parsed) ||', replace: 'return parsed !== null ||' },
+    { name: 'addresses of IPv6 that nobody was given are public', find: "(address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_IPV6))", replace: 'address !== null' },
+    { name: 'addresses of a range for documentation are public', find: "address.range() === 'unicast' && (", replace: "address.range() !== 'private' && (" },
     { name: 'addresses of this machine are public', find: "(range === 'loopback' && loopback)", replace: "range === 'loopback'" },
     { name: 'addresses of this machine are never let through', find: "(range === 'loopback' && loopback)", replace: 'false' },
     { name: 'any address is let through for the hosts of a private network', find: 'PRIVATE.includes(range) && privateHosts', replace: 'privateHosts' },

@@ -9,8 +9,8 @@ import { mutate, type Mutation } from './mutation.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LEFT_OUT = ['node_modules', '.git', '.tap', 'dist']
 /** The tests' own limit, after which a mutation that makes one hang is noticed by that test. */
-const TEST_TIMEOUT_S = 30
-const FILE_TIMEOUT_MS = 60_000
+const TEST_TIMEOUT_S = 60
+const FILE_TIMEOUT_MS = 90_000
 
 /** What the tests said of a mutation; `broken`: a file did not load, or did not end, which tells nothing of the control. */
 export type Result =

@@ -1,3 +1,4 @@
+import { FastifyOtelInstrumentation } from '@fastify/otel'
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http' // 0.222 or newer
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
 
@@ -9,6 +10,10 @@ export const instrumentations = [
       // What is redacted by default, which this list replaces:
       'sig', 'Signature', 'AWSAccessKeyId', 'X-Goog-Signature', 'X-Amz-Signature', 'X-Amz-Credential', 'X-Amz-Security-Token'
     ]
+  }),
+  new FastifyOtelInstrumentation({ // if you have it
+    registerOnInitialization: true,
+    requestHook: (span, { url }) => { span.setAttribute('url.path', url.split('?', 1)[0]!) }
   }),
   new UndiciInstrumentation()
 ]

@@ -15,7 +15,7 @@ const readme = read('README.md')
 
 t.test('code that names a file is that file, and the first example is short', async t => {
   const blocks = [...readme.matchAll(/<!-- (\S+) -->\n```ts\n(.*?)```/gs)].map(([, path = '', code = '']) => ({ path, code }))
-  t.equal(blocks.length, 7)
+  t.equal(blocks.length, 8)
   for (const { path, code } of blocks) t.equal(code, read(path), path)
   t.ok(blocks[0]!.code.trimEnd().split('\n').length <= 25)
 })

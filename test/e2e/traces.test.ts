@@ -97,6 +97,7 @@ t.test('LOG-07 LOG-01 the full flow and every failure, logged and traced as the 
   t.strictSame(traced.stderr, [])
   const attributes = attributesOf(traced)
   t.ok(attributes.filter(({ 'url.query': query }) => /code=REDACTED.*state=REDACTED/.test(String(query))).length > Object.keys(FAULTS).length, 'callbacks were traced')
+  t.ok(attributes.filter(({ 'http.route': route, 'url.path': path }) => route === '/connect/callback/:provider' && path === '/connect/callback/acme').length > Object.keys(FAULTS).length, 'by Fastify, too')
   t.ok(attributes.filter(({ 'url.full': url }) => url === `${scripted.issuer}/token`).length > Object.keys(FAULTS).length, 'and requests for tokens')
 })
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 import type { AddressInfo } from 'node:net'
-import { startAuthorizationServer } from './authorization-server.js'
+import { startAuthorizationServer, type AuthorizationServerOptions } from './authorization-server.js'
 import { acmeCustomers } from './people.js'
 import { loopback } from './ports.js'
 
@@ -16,6 +16,7 @@ export interface AcmeOptions {
   readonly apiPort?: number
   /** Path of the database that keeps what the authorization server knows. @default ':memory:' */
   readonly database?: string
+  readonly observe?: AuthorizationServerOptions['observe']
 }
 
 export interface Acme {
@@ -50,7 +51,8 @@ export async function startAcme (options: AcmeOptions = {}): Promise<Acme> {
     scopes: { 'issues:read': 'read your issues', 'issues:write': 'change your issues' },
     accessTokenTtlSeconds: options.accessTokenTtlSeconds,
     port: options.port,
-    database: options.database
+    database: options.database,
+    observe: options.observe
   })
   const setRedirectUris = async (redirectUris: readonly string[]) => {
     await authorizationServer.registerClient({

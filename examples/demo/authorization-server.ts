@@ -30,6 +30,19 @@ export interface AuthorizationServerOptions {
   readonly database?: string
   /** Settings of oidc-provider that replace those below. */
   readonly settings?: Configuration
+  /** For tests: sees each request once it is answered, with what is secret in it. */
+  readonly observe?: (seen: Observed) => void
+}
+
+/** A request that was answered. */
+export interface Observed {
+  readonly path: string
+  /** The header by which the client has authenticated; empty without one. */
+  readonly authorization: string
+  readonly params: Readonly<Record<string, unknown>>
+  /** Where the browser is sent; empty when it is not. */
+  readonly location: string
+  readonly body: unknown
 }
 
 export interface AuthorizationServer {
@@ -152,6 +165,9 @@ async function setUp ({ server, issuer, records, close }: Parts, options: Author
     if (ctx.path === '/token' && ctx.method === 'POST') tokenRequests += 1
     if (ctx.path === '/auth') authorizationRequests += 1
     await next()
+    options.observe?.({
+      path: ctx.path, authorization: ctx.get('authorization'), params: ctx.oidc?.params ?? {}, location: ctx.response.get('location'), body: ctx.body
+    })
   })
   provider.use(interactionPages(provider, { site, people, scopes }))
   const registerClient = async (client: ClientMetadata) => {

@@ -23,7 +23,7 @@ t.test('the token goes to the origins of the preset, to the one that was added, 
   const browser = server.browser(A)
   t.equal((await browser.get((await server.untilCallback(browser, url)).href)).statusCode, 303)
 
-  t.intercept(globalThis, 'fetch', { value: async ({ url, headers }: Request) => new Response(`${new URL(url).origin} ${headers.get('authorization')}`) })
+  t.intercept(globalThis, 'fetch', { value: async ({ url, headers }: Request) => new Response(`${new URL(url).origin} ${/^Bearer \S+$/.test(headers.get('authorization') ?? '')}`) })
   const mcp = new McpServer({ name: 'test', version: '1.0.0' })
   const origins = ['https://api.github.com', 'https://uploads.github.com', 'https://raw.githubusercontent.com']
   mcp.registerTool('fetch', {}, server.app.mcpConnect.for(mcp).requireConnection('acme', async ({ fetch }) => {
@@ -32,5 +32,5 @@ t.test('the token goes to the origins of the preset, to the one that was added, 
   }))
   const session = await openMcpSession(mcp, { user: A })
   t.teardown(() => session.close())
-  t.match(await session.client.callTool({ name: 'fetch' }), { content: origins.map(origin => ({ text: new RegExp(`^${origin} Bearer .+`) })) })
+  t.match(await session.client.callTool({ name: 'fetch' }), { content: origins.map(origin => ({ text: `${origin} true` })) })
 })

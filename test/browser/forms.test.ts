@@ -2,7 +2,12 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { findForm, title } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
+import { refused, type Refusal } from '../fixtures/refused.js'
 import { A, B, startServer } from '../fixtures/server.js'
+
+const CSRF_FAILED: Refusal = { status: 403, code: 'CSRF_FAILED', event: 'csrf.failed' }
+const FORM_INVALID: Refusal = { status: 400, code: 'FORM_INVALID', event: 'csrf.failed' }
+const ORIGIN_MISMATCH: Refusal = { status: 403, code: 'ORIGIN_MISMATCH', event: 'csrf.failed' }
 
 t.test('BRW-06 forms sent by another site', async t => {
   const server = await startServer(t)
@@ -17,14 +22,13 @@ t.test('BRW-06 forms sent by another site', async t => {
       { origin: 'https://attacker.example' }, { origin: 'null' }, { origin: 'https://mcp.example.com.attacker.example' }, { origin: 'http://mcp.example.com' },
       { origin: 'https://mcp.example.com:8443' }, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }
     ] as Array<Record<string, string>>) {
-      const answer = await browser.post(form.action, form.fields, headers)
-      t.equal(answer.statusCode, 403, `${ending} ${JSON.stringify(headers)}`)
+      const answer = await refused(t, server, () => browser.post(form.action, form.fields, headers), 'origin' in headers ? ORIGIN_MISMATCH : CSRF_FAILED)
       t.match(title(answer), /^This form (has expired|came from another address)$/)
     }
-    t.equal((await browser.post(form.action, { csrf: '' })).statusCode, 403)
-    for (const csrf of ['x', '.', '99999999999999.', '99999999999999.AA', `99999999999999.${'A'.repeat(43)}`]) t.equal((await browser.post(form.action, { csrf })).statusCode, 403)
-    t.equal((await browser.post(form.action, {})).statusCode, 400)
-    t.equal((await browser.post(form.action, { ...form.fields, more: 'x' })).statusCode, 400)
+    for (const csrf of ['', 'x', '.', '99999999999999.', '99999999999999.AA', `99999999999999.${'A'.repeat(43)}`]) {
+      await refused(t, server, () => browser.post(form.action, { csrf }), CSRF_FAILED)
+    }
+    for (const fields of [{}, { ...form.fields, more: 'x' }]) await refused(t, server, () => browser.post(form.action, fields), FORM_INVALID)
   }
   t.equal((await browser.get(url)).statusCode, 200, 'nothing was changed')
   t.match((await browser.get('/connect')).body, 'Connected since')
@@ -42,16 +46,16 @@ t.test('BRW-07 a token of another user\'s session, another elicitation or action
     'another elicitation': findForm(await browser.get(second.url), '/start'),
     'another action': findForm(await browser.get(first.url), '/decline')
   }
-  for (const [name, { fields }] of Object.entries(foreign)) t.equal((await browser.post(start.action, fields)).statusCode, 403, name)
-  t.equal((await server.browser(A).post(start.action, start.fields)).statusCode, 403, 'a browser that was shown no page')
+  for (const [what, { fields }] of Object.entries(foreign)) await refused(t, server, () => browser.post(start.action, fields), { ...CSRF_FAILED, what })
+  await refused(t, server, () => server.browser(A).post(start.action, start.fields), { ...CSRF_FAILED, what: 'a browser that was shown no page' })
   const elsewhere = server.browser(A)
   await elsewhere.get('/connect')
-  t.equal((await elsewhere.post(start.action, start.fields)).statusCode, 403, 'another browser of the same user')
+  await refused(t, server, () => elsewhere.post(start.action, start.fields), { ...CSRF_FAILED, what: 'another browser of the same user' })
   const [id, expiresAt, mac] = start.fields['csrf']!.split('.')
-  t.equal((await browser.post(start.action, { csrf: `${id}.${Number(expiresAt) + 1}.${mac}` })).statusCode, 403, 'a longer life')
+  await refused(t, server, () => browser.post(start.action, { csrf: `${id}.${Number(expiresAt) + 1}.${mac}` }), { ...CSRF_FAILED, what: 'a longer life' })
   t.equal((await browser.post(start.action, start.fields)).statusCode, 200)
   t.intercept(Date, 'now', { value: () => Number(expiresAt) + 1 })
-  t.equal((await browser.post(start.action, start.fields)).statusCode, 403, 'an old one')
+  await refused(t, server, () => browser.post(start.action, start.fields), { ...CSRF_FAILED, what: 'an old one' })
 })
 
 t.test('BRW-09 browsers without Origin and Sec-Fetch-Site: the token decides', async t => {
@@ -59,7 +63,7 @@ t.test('BRW-09 browsers without Origin and Sec-Fetch-Site: the token decides', a
   const { url } = await server.elicit(A)
   const browser = server.browser(A)
   const form = findForm(await browser.get(url), '/start')
-  const bare = async (fields: Record<string, string>) => await server.app.inject({
+  const bare = (fields: Record<string, string>) => server.app.inject({
     method: 'POST',
     url: new URL(form.action).pathname,
     payload: new URLSearchParams(fields).toString(),
@@ -69,7 +73,7 @@ t.test('BRW-09 browsers without Origin and Sec-Fetch-Site: the token decides', a
       cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     }
   })
-  t.equal((await bare({ csrf: 'x' })).statusCode, 403)
+  await refused(t, server, async () => await bare({ csrf: 'x' }), CSRF_FAILED)
   t.equal((await bare({ ...form.fields })).statusCode, 200)
 })
 
@@ -88,9 +92,9 @@ t.test('a browser that was shown a page for another user cannot send this user\'
   const form = findForm(await own.get('/connect'), '/acme/connect')
   const other = server.browser(B)
   await other.get('/connect')
-  t.equal((await other.post(form.action, form.fields)).statusCode, 403, 'nor this user that one\'s')
+  await refused(t, server, () => other.post(form.action, form.fields), CSRF_FAILED)
   other.user = A
-  t.equal((await other.post(form.action, form.fields)).statusCode, 403)
+  await refused(t, server, () => other.post(form.action, form.fields), CSRF_FAILED)
   t.equal((await own.post(form.action, form.fields)).statusCode, 303)
 })
 
@@ -115,29 +119,17 @@ t.test('each form does its own thing to its own link, and only while that may be
   const browser = server.browser(A)
   const [first, second] = [await browser.get(one.url), await browser.get(two.url)]
   const [decline, other] = [findForm(first, '/decline'), findForm(second, '/decline')]
-  t.equal((await browser.post(decline.action, other.fields)).statusCode, 403, 'the decline of another link')
+  await refused(t, server, () => browser.post(decline.action, other.fields), CSRF_FAILED)
   const connections = await browser.get('/connect')
-  t.equal((await browser.post(findForm(connections, '/acme/connect').action, findForm(connections, '/other/connect').fields)).statusCode, 403)
+  await refused(t, server, () => browser.post(findForm(connections, '/acme/connect').action, findForm(connections, '/other/connect').fields), CSRF_FAILED)
   allowed = false
   const start = findForm(first, '/start')
-  const refused = await browser.post(start.action, start.fields)
-  t.equal(refused.statusCode, 403)
-  t.equal(title(refused), 'Not allowed')
+  t.equal(title(await refused(t, server, () => browser.post(start.action, start.fields), { status: 403, code: 'NOT_AUTHORIZED' })), 'Not allowed')
   allowed = true
-  t.equal((await server.app.inject({
-    method: 'POST',
-    url: new URL(start.action).pathname,
-    payload: new URLSearchParams(start.fields).toString(),
-    headers: {
-      host: 'attacker.example',
-      origin: 'https://attacker.example',
-      'content-type': 'application/x-www-form-urlencoded',
-      'x-test-user': JSON.stringify(A),
-      cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    }
-  })).statusCode, 403, 'an Origin that agrees with Host, and not with baseUrl')
+  // An Origin that agrees with Host, and not with baseUrl.
+  await refused(t, server, () => browser.post(start.action, start.fields, { host: 'attacker.example', origin: 'https://attacker.example' }), ORIGIN_MISMATCH)
   advance(t, 16 * 60_000)
-  t.equal((await browser.post(decline.action, decline.fields)).statusCode, 410)
+  await refused(t, server, () => browser.post(decline.action, decline.fields), { status: 410, code: 'EXPIRED', event: 'elicitation.expired' })
 })
 
 t.test('two pages opened at once: the forms of both work', async t => {
@@ -154,8 +146,7 @@ t.test('what was added after the page was shown is not agreed to', async t => {
   const browser = server.browser(A)
   const shown = findForm(await browser.get(first.url), '/start')
   await server.elicit(A, { scopes: ['issues:write'], reason: 'to close issues' })
-  const answer = await browser.post(shown.action, shown.fields)
-  t.equal(answer.statusCode, 403)
+  const answer = await refused(t, server, () => browser.post(shown.action, shown.fields), CSRF_FAILED)
   t.match(answer.body, `href="${first.url}">Start again`)
   const page = await browser.get(first.url)
   t.match(page.body, /to list your issues<br>to close issues.*issues:read.*issues:write/s)
@@ -168,6 +159,6 @@ t.test('reasons that were added after the page was shown are not agreed to eithe
   const browser = server.browser(A)
   const shown = findForm(await browser.get(url), '/start')
   await server.elicit(A, { reason: 'to close issues' })
-  t.equal((await browser.post(shown.action, shown.fields)).statusCode, 403)
+  await refused(t, server, () => browser.post(shown.action, shown.fields), CSRF_FAILED)
   t.equal((await browser.press(url, '/start')).statusCode, 200)
 })

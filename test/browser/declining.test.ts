@@ -1,6 +1,7 @@
 import t from 'tap'
-import { title } from '../fixtures/browser.js'
+import { findForm, title } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
+import { refused } from '../fixtures/refused.js'
 import { A, startServer } from '../fixtures/server.js'
 
 t.test('a decline is void once the user begins on the connections page, or has connected by another client\'s link', async t => {
@@ -59,8 +60,10 @@ t.test('a decline that cannot be remembered is made all the same, and told', asy
     }
   })
   const browser = server.browser(A)
-  t.equal((await browser.press(url, '/decline')).statusCode, 503)
-  await session.client.ping()
+  const { action, fields } = findForm(await browser.get(url), '/decline')
+  await refused(t, server, () => browser.post(action, fields), {
+    status: 503, code: 'ADAPTER_FAILED', event: 'request.failed', before: ['elicitation.declined'], moved: true, completions: 1
+  })
   t.equal(session.completed.length, 1)
   t.equal(title(await browser.get(url)), 'This is finished')
 })

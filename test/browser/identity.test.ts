@@ -6,6 +6,7 @@ import { allowLoopbackHttp, oidcLogin } from '../../lib/index.js'
 import type { Claims, Principal } from '../../lib/types.js'
 import { title } from '../fixtures/browser.js'
 import { LOGIN_CALLBACK, startWithLogin } from '../fixtures/login.js'
+import { refused, type Refusal } from '../fixtures/refused.js'
 import { A, A2, B, BASE_URL, startServer } from '../fixtures/server.js'
 
 // Who the user is, on both sides: in the access token of the MCP client, and in the browser.
@@ -218,7 +219,8 @@ t.test('TEN-05 the tenant is that of the token and of the login, whatever Host, 
   const lies = { host: 't2.example.com', 'x-forwarded-host': 't2.example.com', 'x-tenant': 'T2' }
   t.equal((await server.browser(A).get(`${url}?tenant=T2&tid=T2`, lies)).statusCode, 200)
   t.notMatch(server.log.join(''), 'differ in: tenant')
-  t.equal((await server.browser(A2).get(`${url}?tenant=T1&tid=T1`, { ...lies, host: 't1.example.com', 'x-tenant': 'T1' })).statusCode, 404, 'a conflict is refused; that the link exists is not told to another tenant')
+  await refused(t, server, () => server.browser(A2).get(`${url}?tenant=T1&tid=T1`, { ...lies, host: 't1.example.com', 'x-tenant': 'T1' }),
+    { status: 404, code: 'NOT_FOUND', event: 'elicitation.subject_mismatch', what: 'a conflict is refused; that the link exists is not told to another tenant' })
   t.match(server.log.join(''), /"level":40.*differ in: tenant/, 'but to the operator, whose configuration it may be')
   const session = await server.openSession({ user: A })
   const error: any = await session.client.callTool({ name: 'issues', arguments: { tenant: 'T2' }, _meta: { tenant: 'T2' } }).catch(error => error)
@@ -231,15 +233,11 @@ t.test('BRW-25 a Strict cookie of the host does not come back from the provider:
   const browser = server.browser(A)
   const callback = await server.untilCallback(browser, url)
   browser.user = null
-  const refused = await browser.get(callback.href)
-  t.equal(refused.statusCode, 401)
-  t.equal(refused.headers.location, undefined)
-  t.notMatch(refused.body, 'http-equiv="refresh"')
-  t.equal(title(refused), 'You are no longer signed in')
+  const page = await refused(t, server, () => browser.get(callback.href), { status: 401, code: 'SESSION_LOST', event: 'callback.session_missing' })
+  t.notMatch(page.body, 'http-equiv="refresh"')
+  t.equal(title(page), 'You are no longer signed in')
   t.match(server.log.join(''), /"level":40.*SameSite=Strict.*Make it Lax/)
-  t.equal(server.acme.tokenRequests, 0)
-  const elsewhere = await server.browser(null).get(callback.href)
-  t.equal(elsewhere.statusCode, 401)
+  const elsewhere = await refused(t, server, () => server.browser(null).get(callback.href), { status: 401, code: 'SIGN_IN_REQUIRED', event: 'callback.session_missing' })
   t.equal(title(elsewhere), 'Sign in first', 'of another browser nothing is known')
   browser.user = A
   t.equal((await browser.get(callback.href)).statusCode, 303)
@@ -261,11 +259,13 @@ t.test('LOG-06 what was sent with a form that is refused is neither logged nor s
   const server = await startServer(t)
   const browser = server.browser(A)
   await browser.get('/connect')
-  const forms: Array<Record<string, string>> = [{ csrf: 'canary-a' }, { csrf: 'x', api_key: 'canary-b' }, { secret: 'canary-c' }]
-  for (const fields of forms) {
-    const refused = await browser.post('/connect/providers/acme/connect', fields)
-    t.ok([400, 403].includes(refused.statusCode))
-    t.notMatch(refused.body, 'canary')
+  for (const [fields, refusal] of [
+    [{ csrf: 'canary-a' }, { status: 403, code: 'CSRF_FAILED' }],
+    [{ csrf: 'x', api_key: 'canary-b' }, { status: 400, code: 'FORM_INVALID' }],
+    [{ secret: 'canary-c' }, { status: 400, code: 'FORM_INVALID' }]
+  ] as Array<[Record<string, string>, Pick<Refusal, 'status' | 'code'>]>) {
+    const { body } = await refused(t, server, () => browser.post('/connect/providers/acme/connect', fields), { ...refusal, event: 'csrf.failed' })
+    t.notMatch(body, 'canary')
   }
   t.notMatch(server.log.join(''), 'canary')
 })

@@ -7,9 +7,13 @@ import type { Principal } from '../../lib/types.js'
 import { findForm, findLink, title } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
 import { LOGIN_CALLBACK, startWithLogin, type LoginServer } from '../fixtures/login.js'
+import { refused, type Refusal } from '../fixtures/refused.js'
 
 const SESSION = '__Host-mcp-connect-session'
 const MINUTE_MS = 60_000
+
+// Who is signed in stands in a cookie here, and so has to be said.
+const SIGN_IN_INVALID: Refusal = { status: 400, code: 'SIGN_IN_INVALID', event: 'session.refused', user: null }
 
 const alice = ({ authorizationServer }: LoginServer): Principal => ({ issuer: authorizationServer.issuer, subject: 'employee-1' })
 
@@ -62,21 +66,16 @@ t.test('T03 login CSRF: an answer that another browser began signs nobody in', a
   const server = await startWithLogin(t)
   const [bob, victim] = [server.person('bob'), server.person('alice')]
   const url = await bob.untilCallback()
-  const asked = server.authorizationServer.tokenRequests
   for (const browser of [victim.browser, server.browser(null)]) {
-    const refused = await browser.get(url.href)
-    t.equal(refused.statusCode, 400)
-    t.equal(title(refused), 'This sign-in could not be matched')
-    t.notOk(browser.cookies.has(SESSION))
+    t.equal(title(await refused(t, server, () => browser.get(url.href), SIGN_IN_INVALID)), 'This sign-in could not be matched')
   }
   // Nor with an attempt of the victim's own under way, nor with its cookie under the name of the other.
   await victim.browser.get('/connect/login')
-  t.equal((await victim.browser.get(url.href)).statusCode, 400)
+  await refused(t, server, () => victim.browser.get(url.href), SIGN_IN_INVALID)
   const [[, own]] = [...victim.browser.cookies].filter(([name]) => name.includes('-login-')) as [[string, string]]
   const [[name]] = [...bob.browser.cookies].filter(([name]) => name.includes('-login-')) as [[string, string]]
   victim.browser.cookies.set(name, own)
-  t.equal((await victim.browser.get(url.href)).statusCode, 400)
-  t.equal(server.authorizationServer.tokenRequests, asked)
+  await refused(t, server, () => victim.browser.get(url.href), SIGN_IN_INVALID)
   t.equal((await bob.browser.get(url.href)).statusCode, 303, 'and bob still signs in')
 })
 
@@ -90,13 +89,16 @@ t.test('T05 STA-01 STA-02 an answer counts once; one without state, with another
     return changed.href
   }
   const cookies = [...browser.cookies]
-  for (const [parameters, status] of [[{ state: '' }, 400], [{ state: 'x'.repeat(43) }, 400], [{ iss: 'https://evil.example' }, 400], [{ iss: '' }, 400], [{ code: '' }, 400]] as const) {
-    t.equal((await browser.get(change(parameters))).statusCode, status, JSON.stringify(parameters))
+  const issMismatch: Refusal = { status: 400, code: 'ISS_MISMATCH', event: 'callback.iss_mismatch', user: null }
+  for (const [parameters, refusal] of [
+    [{ state: '' }, SIGN_IN_INVALID], [{ state: 'x'.repeat(43) }, SIGN_IN_INVALID], [{ iss: 'https://evil.example' }, issMismatch], [{ iss: '' }, issMismatch], [{ code: '' }, SIGN_IN_INVALID]
+  ] as const) {
+    await refused(t, server, () => browser.get(change(parameters)), { ...refusal, what: JSON.stringify(parameters) })
     t.strictSame([...browser.cookies], cookies, 'nothing is spent')
   }
   await t.test('too late', async t => {
     advance(t, 10 * MINUTE_MS + 1)
-    t.equal((await browser.get(url.href)).statusCode, 400)
+    await refused(t, server, () => browser.get(url.href), SIGN_IN_INVALID)
   })
   const asked = server.authorizationServer.tokenRequests
   const answers = await Promise.all(Array.from({ length: 5 }, () => browser.get(url.href)))
@@ -118,7 +120,7 @@ t.test('A26-01 an answer to a request that another registration has made is not 
   for (const server of [after, clientOfBefore]) {
     const { browser } = server.person('alice')
     for (const [name, value] of person.browser.cookies) browser.cookies.set(name, value)
-    t.equal(title(await browser.get(url.href)), 'This sign-in could not be matched')
+    await refused(t, server, () => browser.get(url.href), SIGN_IN_INVALID)
     t.match(server.log.join(''), /SIGN_IN_INVALID.*it was begun in another browser, with another registration/, 'and the log says why')
   }
   t.equal((await person.browser.get(url.href)).statusCode, 303)
@@ -131,10 +133,8 @@ t.test('what the authorization server refuses ends in a page, with the way back'
   url.searchParams.delete('code')
   url.searchParams.set('error', 'access_denied')
   url.searchParams.set('error_description', 'canary')
-  const asked = server.authorizationServer.tokenRequests
-  const page = await browser.get(url.href)
-  t.equal(page.statusCode, 403)
-  t.equal(server.authorizationServer.tokenRequests, asked)
+  const declined: Refusal = { status: 403, code: 'SIGN_IN_DECLINED', event: 'session.refused', user: null, moved: true }
+  const page = await refused(t, server, () => browser.get(url.href), declined)
   t.equal(title(page), 'Nobody was signed in')
   t.equal(findLink(page, 'Sign in'), `/connect/login?returnTo=%2Fconnect%2F${'x'.repeat(43)}`)
   t.notMatch(page.body + server.log.join(''), /canary/)
@@ -142,12 +142,11 @@ t.test('what the authorization server refuses ends in a page, with the way back'
   const other = await untilCallback()
   other.searchParams.delete('code')
   other.searchParams.set('error', 'login_required')
-  t.equal((await browser.get(other.href)).statusCode, 502)
+  await refused(t, server, () => browser.get(other.href), { ...declined, status: 502, code: 'SIGN_IN_FAILED' })
   t.match(server.log.join(''), /SIGN_IN_FAILED.*Nobody was signed in: an error of its own/)
   const forged = await untilCallback()
   forged.searchParams.set('code', 'made-up')
-  t.equal((await browser.get(forged.href)).statusCode, 400, 'nor is a code that somebody made up')
-  t.notOk(browser.cookies.has(SESSION))
+  await refused(t, server, () => browser.get(forged.href), { ...SIGN_IN_INVALID, moved: true, tokenCalls: 1, what: 'nor is a code that somebody made up' })
 })
 
 t.test('BRW-21 signing out ends the session, whoever still has its cookie', async t => {
@@ -156,8 +155,8 @@ t.test('BRW-21 signing out ends the session, whoever still has its cookie', asyn
   await signIn()
   const form = findForm(await browser.get('/connect'), '/sign-out')
   const stolen = new Map(browser.cookies)
-  t.equal((await browser.post(form.action, { csrf: 'x' })).statusCode, 403, 'not from elsewhere')
-  t.equal((await browser.get(form.action)).statusCode, 405)
+  await refused(t, server, () => browser.post(form.action, { csrf: 'x' }), { status: 403, code: 'CSRF_FAILED', event: 'csrf.failed', user: alice(server) })
+  await refused(t, server, () => browser.get(form.action), { status: 405, code: 'METHOD_NOT_ALLOWED', user: alice(server) })
   const response = await browser.post(form.action, form.fields)
   t.match(response, { statusCode: 303, headers: { location: 'https://mcp.example.com/connect/login/signed-out' } })
   const other = server.person('bob')
@@ -171,7 +170,7 @@ t.test('BRW-21 signing out ends the session, whoever still has its cookie', asyn
 
   for (const [name, value] of stolen) browser.cookies.set(name, value)
   t.match(await browser.get('/connect'), { statusCode: 303, headers: { location: /^\/connect\/login/ } })
-  t.equal((await browser.post(form.action, form.fields)).statusCode, 401)
+  await refused(t, server, () => browser.post(form.action, form.fields), { status: 401, code: 'SIGN_IN_REQUIRED', user: null })
 })
 
 t.test('BRW-21 revokeBrowserSessions ends all sessions of one principal, and those of nobody else', async t => {
@@ -225,10 +224,10 @@ t.test('BND-01 BND-02 somebody else at the link: the page names who is signed in
   const { url } = await server.elicit(alice(server))
   const person = server.person('bob')
   await person.signIn(url)
-  const refused = await person.browser.get(url)
-  t.equal(refused.statusCode, 403)
-  t.match(refused.body, /Signed in as <strong>bob<\/strong>/)
-  const again = findLink(refused, 'Sign in with another account')
+  const bob = { ...alice(server), subject: 'employee-2' }
+  const page = await refused(t, server, () => person.browser.get(url), { status: 403, code: 'SUBJECT_MISMATCH', event: 'elicitation.subject_mismatch', user: bob })
+  t.match(page.body, /Signed in as <strong>bob<\/strong>/)
+  const again = findLink(page, 'Sign in with another account')
   t.match(again, /^\/connect\/login\?returnTo=.*&switch=true$/)
   t.match(await person.signIn(again, 'alice'), { statusCode: 303, headers: { location: new URL(url).pathname } })
   t.equal((await person.browser.get(url)).statusCode, 200)
@@ -241,12 +240,9 @@ t.test('BND-12 a session that ends between the page and the answer: nothing is r
   await signIn(url)
   const callback = await server.untilCallback(browser, url)
   await server.app.mcpConnect.revokeBrowserSessions(alice(server))
-  const refused = await browser.get(callback.href)
-  t.equal(refused.statusCode, 401)
-  t.equal(title(refused), 'You are no longer signed in')
-  t.equal(findLink(refused, 'Start again'), url)
-  t.equal(server.acme.tokenRequests, 0)
-  t.match(server.log.join(''), /SESSION_LOST/)
+  const page = await refused(t, server, () => browser.get(callback.href), { status: 401, code: 'SESSION_LOST', event: 'callback.session_missing', user: null })
+  t.equal(title(page), 'You are no longer signed in')
+  t.equal(findLink(page, 'Start again'), url)
   await signIn(url)
   t.equal((await browser.get(callback.href)).statusCode, 303, 'the answer still counts, once it is sure whose it is')
 })
@@ -302,19 +298,20 @@ t.test('T13 a session cookie that comes twice is refused', async t => {
   const { browser, signIn } = server.person('alice')
   await signIn()
   const cookie = `${SESSION}=${browser.cookies.get(SESSION)!}`
-  t.equal((await server.browser(null).get('/connect', { cookie: `${cookie}; ${cookie}` })).statusCode, 400)
+  await refused(t, server, () => server.browser(null).get('/connect', { cookie: `${cookie}; ${cookie}` }), { status: 400, code: 'COOKIE_INVALID' })
 })
 
 t.test('an authorization server that is away, or refuses this server, is told as that', async t => {
   const server = await startWithLogin(t, { login: { clientSecret: 'another-secret' } })
-  const { signIn, browser } = server.person('alice')
-  t.equal((await signIn()).statusCode, 502)
+  const { untilCallback, browser } = server.person('alice')
+  const failed: Refusal = { status: 502, code: 'SIGN_IN_FAILED', event: 'session.refused', user: null }
+  const url = await untilCallback()
+  await refused(t, server, () => browser.get(url.href), { ...failed, moved: true, tokenCalls: 1 })
   t.match(server.log.join(''), /Nobody was signed in: .*invalid_client/)
   await server.authorizationServer.close()
   t.equal((await browser.get('/connect/login')).statusCode, 303, 'its metadata is known')
   const away = await startWithLogin(t, { login: { issuer: server.authorizationServer.issuer } })
-  const page = await away.browser(null).get('/connect/login')
-  t.equal(page.statusCode, 502)
+  const page = await refused(t, away, () => away.browser(null).get('/connect/login'), failed)
   t.equal(title(page), 'Signing in did not work')
   t.match(away.log.join(''), /Nobody was signed in: the login .* cannot be reached: network_error \(ECONNREFUSED\)/)
 })

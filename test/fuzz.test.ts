@@ -29,7 +29,7 @@ function parser (run: (input: string) => void): Target<string> {
 
 t.test('the fuzzer finds nothing wrong where nothing is, and tries every target', async t => {
   const targets = [...parserTargets(), routes('routes', { login: 'own' })]
-  const { sound, told } = await run(targets, { seconds: 5 })
+  const { sound, told } = await run(targets, { seconds: 4 })
   t.ok(sound, told)
   for (const { name } of targets) t.match(told, new RegExp(`^${name}: [1-9]\\d* inputs, seed 1, [\\d.]+ s: [1-9]`, 'm'))
 })

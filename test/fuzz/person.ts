@@ -1,6 +1,6 @@
 import { HttpBrowser } from '../../examples/demo/http-browser.js'
 import { visit } from '../../examples/demo/visitor.js'
-import type { Principal } from '../../lib/types.js'
+import { hashPrincipal } from '../../lib/principal.js'
 import { authorizationUrl, findForm } from '../fixtures/browser.js'
 import { LOGIN_CALLBACK } from '../fixtures/login.js'
 import type { McpSession } from '../fixtures/mcp-session.js'
@@ -14,7 +14,8 @@ const CALLBACKS = ['acme', 'other'].map(key => `${BASE_URL}/connect/callback/${k
 /** Somebody with a browser, and all that a real visit of our pages has given them. */
 export interface Person {
   readonly name: string
-  readonly principal: Principal
+  /** Names them in the vault. */
+  readonly owner: string
   /** Of the session with this server; of somebody whom the fuzzer never is, none. */
   readonly session: Pair | undefined
   /** The other cookies of this server. */
@@ -35,22 +36,22 @@ export interface Person {
   finish (): Promise<void>
 }
 
-interface Account {
+export interface Account {
   readonly name: string
   readonly login: string
   readonly subject: string
   readonly issuer: string
-  readonly isVictim: boolean
-  /** Set where the host has a login of its own. */
-  readonly hostSession?: string
+  /** `null` where the login is the plugin's. */
+  readonly hostSession: string | null
 }
 
-export function createPerson (server: TestServer, { name, login, subject, issuer, isVictim, hostSession }: Account): Person {
+/** @param isVictim whether the fuzzer never is this one */
+export function createPerson (server: TestServer, { name, login, subject, issuer, hostSession }: Account, isVictim: boolean): Person {
   const principal = { issuer, subject }
   const browser = server.browser(null)
   // It stays signed in at the authorization servers, which saves time.
   const hands = new HttpBrowser([LOGIN_CALLBACK, ...CALLBACKS])
-  if (hostSession !== undefined) browser.cookies.set('host-session', hostSession)
+  if (hostSession !== null) browser.cookies.set('host-session', hostSession)
   let mcp: McpSession | undefined
   let own = { link: '', forms: {} as Record<string, string>, callback: new URL(BASE_URL), signIn: new URL(BASE_URL) }
 
@@ -60,7 +61,7 @@ export function createPerson (server: TestServer, { name, login, subject, issuer
     await answer(authorizationUrl(await browser.press(page, '/start')), 'alice@acme.example')
 
   async function beginSignIn (): Promise<URL> {
-    if (hostSession !== undefined) return new URL(BASE_URL)
+    if (hostSession !== null) return new URL(BASE_URL)
     return await answer(String((await browser.get('/connect/login')).headers.location), login)
   }
 
@@ -80,13 +81,13 @@ export function createPerson (server: TestServer, { name, login, subject, issuer
     // A call of the tool asks for one where there is none.
     if (page.body.includes('/acme/disconnect')) await browser.press('/connect', '/acme/disconnect')
     page = await browser.get('/connect')
-    const endings = { connect: '/acme/connect', disconnect: '/other/disconnect', ...hostSession === undefined && { signOut: '/login/sign-out' } }
+    const endings = { connect: '/acme/connect', disconnect: '/other/disconnect', ...hostSession === null && { signOut: '/login/sign-out' } }
     return Object.fromEntries(Object.entries(endings).map(([does, ending]) => [does, findForm(page, ending).fields['csrf']!]))
   }
 
   return {
     name,
-    principal,
+    owner: hashPrincipal(principal),
     get session () { return isVictim ? undefined : [...browser.cookies].find(([name]) => SESSION.test(name)) },
     get cookies () { return [...browser.cookies].filter(([name]) => !SESSION.test(name)) },
     get link () { return own.link },

@@ -28,8 +28,9 @@ export function routes (name: string, options: WorldOptions, over: 'inject' | 's
     const log = world.takeLog()
     if (urls.every(isOurs)) judgeLog(world, log, canary)
     for (const { kind, owner } of world.takeWrites()) {
-      if (owner === undefined || !visitors.includes(owner)) throw new Error('the vault of somebody who was not there has changed')
-      if (!isTheirWish(kind, sent, owner)) throw new Error(`a ${kind} in the vault that its owner has not asked for`)
+      const visitor = visitors.find(visitor => visitor.owner === owner)
+      if (visitor === undefined) throw new Error('the vault of somebody who was not there has changed')
+      if (!isTheirWish(kind, sent, visitor)) throw new Error(`a ${kind} in the vault that its owner has not asked for`)
     }
     return [...statuses, ...early.map(text => `${text.slice(9, 12)} early`), ...answers.length === 0 ? ['closed'] : []]
   }
@@ -38,7 +39,7 @@ export function routes (name: string, options: WorldOptions, over: 'inject' | 's
     name,
     inputs: fc.tuple(requestInput(options.login), spellings[over]).map(([request, spelling]) => ({ ...request, spelling })),
     round: 100,
-    share: 8,
+    share: 16,
     async open () {
       world = await startWorld(options)
       wire = createWire(world.app.server)

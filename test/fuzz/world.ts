@@ -2,16 +2,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { startAuthorizationServer } from '../../examples/demo/authorization-server.js'
-import { allowLoopbackHttp, memoryStore, oidcLogin } from '../../lib/index.js'
-import { hashPrincipal } from '../../lib/principal.js'
-import type { Store } from '../../lib/storage.js'
-import type { BrowserIdentity, Limits, McpConnectOptions } from '../../lib/types.js'
-import { createKeyRing } from '../../lib/vault/key-ring.js'
-import { createSealer } from '../../lib/vault/sealer.js'
+import { allowLoopbackHttp, oidcLogin } from '../../lib/index.js'
+import type { TokenVault } from '../../lib/storage.js'
+import type { Limits, McpConnectOptions } from '../../lib/types.js'
 import { LOGIN_CALLBACK } from '../fixtures/login.js'
-import { startServer, type TestServer } from '../fixtures/server.js'
-import { createPerson, type Person } from './person.js'
-import { Secrets } from './secrets.js'
+import { startServer } from '../fixtures/server.js'
+import { createPerson, type Account, type Person } from './person.js'
+import { SecretIndex } from './secret-index.js'
+import { createWatchedStore, type Write } from './watched-store.js'
 
 export interface WorldOptions {
   readonly login: 'own' | 'oidcLogin'
@@ -25,13 +23,12 @@ export interface World {
   readonly app: FastifyInstance
   readonly people: readonly Person[]
   /** What must not come out, as of this round. */
-  readonly secrets: Secrets
-  /** Where a browser may be sent, beside our own pages. */
+  readonly secrets: SecretIndex
+  /** Of the authorization server, to which people may be sent. */
   readonly issuer: string
   /** The lines that were logged since it was asked last. */
   takeLog (): string
-  /** Whose rows of the vault were written or deleted since it was asked last. */
-  takeWrites (): Array<{ readonly kind: 'put' | 'delete', readonly owner: Person | undefined }>
+  takeWrites (): Write[]
   /** Somebody gets a new link, forms, code and state. */
   renew (person: Person): Promise<void>
   /** Everybody does. */
@@ -44,142 +41,110 @@ export interface World {
 const NAMES = ['alice', 'bob', 'victim']
 const OFF: Limits = { address: false, principal: false, elicitations: false }
 
-export async function startWorld ({ login, limits = OFF, spoil = () => {} }: WorldOptions): Promise<World> {
+export async function startWorld (options: WorldOptions): Promise<World> {
   const closers: Array<() => Promise<unknown>> = []
   const close = async (): Promise<void> => { for (const closer of closers.reverse()) await closer() }
+  // That is all that the fixtures want of a test.
+  const t = { teardown: (closer: () => Promise<unknown>) => { closers.push(closer) } } as unknown as Test
   try {
-    return await setUp({ teardown: (closer: () => Promise<unknown>) => { closers.push(closer) } } as unknown as Test, close, { login, limits, spoil })
+    return Object.assign(await setUp(t, options), { close })
   } catch (error) {
     await close()
     throw error
   }
 }
 
-/** @param t all that the fixtures want of a test */
-async function setUp (t: Test, close: () => Promise<void>, { login, limits, spoil }: Required<WorldOptions>): Promise<World> {
-  const key = randomBytes(32).toString('base64')
-  const clientSecret = randomBytes(32).toString('base64url')
-  const accounts = NAMES.map(name => ({ login: `${name}-${randomBytes(8).toString('hex')}`, subject: `${name}-${randomBytes(8).toString('hex')}`, name }))
-  const lasting = new Secrets()
-  lasting.add('key', key)
-  lasting.add('client secret', clientSecret)
-
-  const state = { secrets: lasting, writes: [] as Array<{ kind: 'put' | 'delete', owner: string }>, counts: false }
-  const sessions = new Map<string, number>()
-  const { issuer, browser } = login === 'own' ? ownLogin() : await registeredLogin()
-
-  function ownLogin (): { issuer: string, browser: BrowserIdentity } {
-    const issuer = 'https://login.example.com'
-    return {
-      issuer,
-      browser: {
-        async identify (request) {
-          await spoil(request)
-          const [, token = ''] = /(?:^|; *)host-session=([^;]*)/.exec(request.headers.cookie ?? '') ?? []
-          const account = accounts[sessions.get(token) ?? -1]
-          return account === undefined ? null : { issuer, subject: account.subject, label: account.login }
-        },
-        signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}`
-      }
-    }
-  }
-
-  async function registeredLogin (): Promise<{ issuer: string, browser: McpConnectOptions['browser'] }> {
-    const authorizationServer = await startAuthorizationServer({
-      site: { name: 'Example Corp', color: '#000' },
-      people: accounts,
-      scopes: {},
-      clients: [{ client_id: 'web', client_secret: clientSecret, redirect_uris: [LOGIN_CALLBACK], token_endpoint_auth_method: 'client_secret_basic' }]
-    })
-    t.teardown(() => authorizationServer.close())
-    const { issuer } = authorizationServer
-    return { issuer, browser: oidcLogin({ issuer, clientId: 'web', clientSecret, [allowLoopbackHttp]: true }) }
-  }
-
+async function setUp (t: Test, { login, limits = OFF, spoil = () => {} }: WorldOptions): Promise<Omit<World, 'close'>> {
+  const [key, clientSecret] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64url')]
+  const lasting = new SecretIndex()
+  let secrets = lasting
+  const watched = createWatchedStore(key, (kind, text) => secrets.add(kind, text))
+  const accounts = NAMES.map(name => {
+    const [login, subject, hostSession] = ['login', 'subject', 'session'].map(what => `${name}-${what}-${randomBytes(16).toString('hex')}`) as [string, string, string]
+    return { name, login, subject, hostSession }
+  })
+  const { issuer, browser } = login === 'own' ? ownLogin(accounts, spoil) : await registeredLogin(t, accounts, clientSecret)
   const server = await startServer(t, {
     keys: [key],
     browser,
     principal: claims => ({ issuer: claims['iss'], subject: claims['sub'] }),
     limits,
     declineCoolDownMs: 0,
-    store: watchedStore(key, state)
+    store: watched.store
   })
-  lasting.add('client secret', server.acme.clientSecret)
   await server.app.listen({ host: '127.0.0.1', port: 0 })
+  lasting.add('key', key)
+  lasting.add('client secret', clientSecret)
+  lasting.add('client secret', server.acme.clientSecret)
+  for (const { name, login, subject } of accounts) for (const text of [login, subject]) lasting.add('name', text, name)
 
-  const people = accounts.map((account, index) => {
-    const cookie = randomBytes(24).toString('base64url')
-    const isVictim = index === NAMES.length - 1
-    sessions.set(cookie, index)
-    lasting.add('name', account.subject, account.name)
-    lasting.add('name', account.login, account.name)
-    return createPerson(server, { ...account, issuer, isVictim, ...login === 'own' && { hostSession: cookie } })
-  })
+  const people = accounts.map(account => createPerson(server, { ...account, issuer, hostSession: login === 'own' ? account.hostSession : null }, account.name === 'victim'))
   const victim = people.at(-1)!
   let before = ''
 
   async function renew (person: Person): Promise<void> {
-    state.counts = false
+    watched.counts = false
     await person.renew()
-    for (const [kind, text] of person.secrets()) state.secrets.add(kind, text, person.name)
-    state.counts = true
+    for (const [kind, text] of person.secrets()) secrets.add(kind, text, person.name)
+    for (const [name, value] of person.cookies) if (name.includes('-login-')) await watched.readSignIn(value)
+    watched.counts = true
+    watched.takeWrites()
     server.log.length = 0
-    state.writes.length = 0
   }
 
   return {
     app: server.app,
     people,
-    get secrets () { return state.secrets },
+    get secrets () { return secrets },
     issuer,
     takeLog: () => server.log.splice(0).join(''),
-    takeWrites: () => state.writes.splice(0).map(({ kind, owner }) => ({ kind, owner: people.find(person => hashPrincipal(person.principal) === owner) })),
+    takeWrites: watched.takeWrites,
     renew,
     async begin () {
-      state.secrets = new Secrets(lasting)
+      secrets = new SecretIndex(lasting)
       for (const person of people) await renew(person)
-      before = await rowsOf(server, victim)
+      before = await rowsOf(server.store.vault, victim)
     },
     async end () {
-      state.counts = false
-      if (await rowsOf(server, victim) !== before) throw new Error('the vault of somebody whom the fuzzer never was has changed')
+      watched.counts = false
+      if (await rowsOf(server.store.vault, victim) !== before) throw new Error('the vault of somebody whom the fuzzer never was has changed')
       await victim.finish()
-    },
-    close
-  }
-}
-
-/** Tells of all that is written, and learns the secrets of flows. */
-function watchedStore (key: string, watch: { secrets: Secrets, counts: boolean, readonly writes: Array<{ kind: 'put' | 'delete', owner: string }> }): Store {
-  const store = memoryStore()
-  const sealer = createSealer(createKeyRing([Buffer.from(key, 'base64')]))
-  return {
-    ...store,
-    state: {
-      ...store.state,
-      put (rowKey, value, ...rest) {
-        const [kind = '', hash = ''] = rowKey.split(':')
-        if (kind === 'flow') watch.secrets.add('verifier', (JSON.parse(sealer.open(value, [kind, hash])) as { codeVerifier: string }).codeVerifier)
-        return store.state.put(rowKey, value, ...rest)
-      },
-      // What is done between the rounds is not the fuzzer's.
-      count: async (...parameters) => watch.counts ? await store.state.count(...parameters) : { count: 1, resetMs: 1 }
-    },
-    vault: {
-      ...store.vault,
-      put (owner, ...rest) {
-        watch.writes.push({ kind: 'put', owner })
-        return store.vault.put(owner, ...rest)
-      },
-      delete (owner, ...rest) {
-        watch.writes.push({ kind: 'delete', owner })
-        return store.vault.delete(owner, ...rest)
-      }
     }
   }
 }
 
-async function rowsOf ({ store }: TestServer, { principal }: Person): Promise<string> {
-  const { entries } = await store.vault.list({ owner: hashPrincipal(principal), limit: 100 })
-  return JSON.stringify(await Promise.all(entries.map(({ owner, name }) => store.vault.get(owner, name))))
+type Login = Pick<McpConnectOptions, 'browser'> & { readonly issuer: string }
+type LoginAccount = Pick<Account, 'name' | 'login' | 'subject'> & { readonly hostSession: string }
+
+/** A login of the host's own, whose sessions are cookies. */
+function ownLogin (accounts: readonly LoginAccount[], spoil: (request: FastifyRequest) => unknown): Login {
+  const issuer = 'https://login.example.com'
+  return {
+    issuer,
+    browser: {
+      async identify (request) {
+        await spoil(request)
+        const [, session] = /(?:^|; *)host-session=([^;]*)/.exec(request.headers.cookie ?? '') ?? []
+        const account = accounts.find(({ hostSession }) => hostSession === session)
+        return account === undefined ? null : { issuer, subject: account.subject, label: account.login }
+      },
+      signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}`
+    }
+  }
+}
+
+async function registeredLogin (t: Test, people: readonly LoginAccount[], clientSecret: string): Promise<Login> {
+  const { issuer, close } = await startAuthorizationServer({
+    site: { name: 'Example Corp', color: '#000' },
+    people,
+    scopes: {},
+    clients: [{ client_id: 'web', client_secret: clientSecret, redirect_uris: [LOGIN_CALLBACK], token_endpoint_auth_method: 'client_secret_basic' }]
+  })
+  t.teardown(close)
+  return { issuer, browser: oidcLogin({ issuer, clientId: 'web', clientSecret, [allowLoopbackHttp]: true }) }
+}
+
+async function rowsOf (vault: TokenVault, { owner }: Person): Promise<string> {
+  const { entries } = await vault.list({ owner, limit: 100 })
+  return JSON.stringify(await Promise.all(entries.map(({ owner, name }) => vault.get(owner, name))))
 }

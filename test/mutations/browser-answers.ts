@@ -59,12 +59,13 @@ export const answers = [
     { name: 'a purpose in capital letters says nothing', find: '/i.test(', replace: '/.test(' }
   ),
   ...mutationsOf('lib/browser/unreadable-addresses.ts', UNREADABLE,
-    { name: 'an address of ours that cannot be decoded is repeated', find: 'if (target.startsWith(path) && !isReadable(target)) request.url', replace: 'if (path === null) request.url' },
-    { name: 'an address of the host that cannot be decoded is taken', find: 'target.startsWith(path) && !isReadable(target)', replace: '!isReadable(target)' },
-    { name: 'all addresses of ours are nothing', find: 'target.startsWith(path) && !isReadable(target)', replace: 'target.startsWith(path)', tests: ['test/browser/limits.test.ts'] },
-    { name: 'an address in absolute form that cannot be decoded is repeated', find: ".replace(ORIGIN, '')", replace: '' },
-    { name: 'a query that cannot be decoded counts', find: 'url.split(/[?#]/, 1)', replace: '[url]' },
-    { name: 'what stands behind a semicolon counts for nothing', find: '/[?#]/', replace: '/[?;#]/' }
+    { name: 'an address of ours that cannot be decoded is repeated', find: 'if (`${requested}/`.startsWith(`${path}/`))', replace: 'if (path === null)' },
+    { name: 'an address of the host that cannot be decoded is taken', find: 'if (`${requested}/`.startsWith(`${path}/`))', replace: 'if (path !== null)' },
+    { name: 'an address of the host that begins like ours is taken', find: '`${requested}/`.startsWith(`${path}/`)', replace: 'requested.startsWith(path)' },
+    { name: 'an address in absolute form that cannot be decoded is repeated', find: '(?:https?:\\/\\/[^/?#]*)?', replace: '' },
+    { name: 'a query that cannot be decoded counts', find: 'decodeURIComponent(path)', replace: 'decodeURIComponent(path.slice(0, 1))' },
+    { name: 'an address of ours loses its query', find: 'requested + query', replace: 'requested', tests: PLUGIN },
+    { name: 'an address of ours that is too long is repeated', find: "path.split('/').every(segment => segment.length <= longest)", replace: 'path.length > longest || path.length <= longest' }
   ),
   ...mutationsOf('lib/browser/client-errors.ts', UNREADABLE,
     { name: 'the bytes of a request that cannot be parsed are logged', find: "Object.defineProperty(error, 'rawPacket', { enumerable: false })", replace: 'void error' }

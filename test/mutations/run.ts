@@ -50,11 +50,12 @@ async function inSandboxes<T> (items: readonly T[], work: (sandbox: Awaited<Retu
     try {
       for (const item of queue) await work(sandbox, item)
     } finally {
-      await sandbox.remove()
+      sandbox.remove()
     }
   }))
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 await checkUnchanged()
 await tryAll()
 console.log(`\n${wanted.length} mutations, ${wanted.length - unwanted.length} killed, in ${Math.round((Date.now() - startedAt) / 1000)} s`)

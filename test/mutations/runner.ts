@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { realpathSync } from 'node:fs'
+import { realpathSync, rmSync } from 'node:fs'
+import { cp, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,11 +24,14 @@ export interface Sandbox {
   run (tests: readonly string[]): Promise<Result>
   /** Runs the tests of a mutation with it, and takes it back. */
   tryOut (mutation: Mutation): Promise<Result>
-  remove (): Promise<void>
+  /** Happens at the latest when the process ends. */
+  remove (): void
 }
 
 export async function createSandbox (): Promise<Sandbox> {
   const directory = await mkdtemp(join(tmpdir(), 'mutations-'))
+  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  process.once('exit', remove)
   await cp(ROOT, directory, { recursive: true, filter: source => !LEFT_OUT.includes(basename(source)) })
   await symlink(realpathSync(join(ROOT, 'node_modules')), join(directory, 'node_modules'))
 
@@ -54,7 +57,7 @@ export async function createSandbox (): Promise<Sandbox> {
       }
     },
 
-    remove: () => rm(directory, { recursive: true, force: true })
+    remove
   }
   return sandbox
 }

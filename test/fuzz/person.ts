@@ -110,7 +110,7 @@ export function createPerson (server: TestServer, { name, login, subject, issuer
 
     secrets () {
       const answers = [own.callback, own.signIn].flatMap(({ searchParams }) => ['code', 'state'].map(kind => [kind, searchParams.get(kind) ?? ''] as const))
-      const tokens = Object.values(own.forms).map(token => ['form', token.split('.')[1]!] as const)
+      const tokens = Object.values(own.forms).map(token => ['form', token.split('.').at(-1)!] as const)
       return [['link', own.link] as const, ...answers, ...tokens, ...[...browser.cookies.values()].map(value => ['cookie', value] as const)]
         .filter(([, text]) => text !== '')
     },

@@ -1,19 +1,20 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * Joins fields so that no two lists give the same bytes: each field is preceded by its length, and taken code unit
  * by code unit (UTF-8 would make lone surrogates equal).
  */
 export function encodeFields (fields: readonly string[]): Buffer {
-  return Buffer.concat(fields.flatMap(field => {
-    const bytes = Buffer.from(field, 'utf16le')
-    const length = Buffer.alloc(4)
-    length.writeUInt32BE(bytes.length)
-    return [length, bytes]
-  }))
+  const bytes = Buffer.alloc(fields.reduce((size, field) => size + 4 + 2 * field.length, 0))
+  let at = 0
+  for (const field of fields) {
+    at = bytes.writeUInt32BE(2 * field.length, at)
+    at += bytes.write(field, at, 'utf16le')
+  }
+  return bytes
 }
 
 /** SHA-256 of the given fields: 64 hexadecimal digits. */
 export function hashFields (...fields: readonly string[]): string {
-  return createHash('sha256').update(encodeFields(fields)).digest('hex')
+  return hash('sha256', encodeFields(fields))
 }

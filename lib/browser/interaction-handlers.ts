@@ -1,11 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import type { AuditedElicitation } from '../audit-events.js'
 import { askedAndGranted } from '../connections/scopes.js'
-import type { Elicitation } from '../elicitation/elicitations.js'
+import { auditedElicitation, type Elicitation } from '../elicitation/elicitations.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
 import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
-import { auditIdsOf } from '../principal.js'
 import { RANDOM_TOKEN, randomToken } from '../random.js'
 import type { Provider } from '../types.js'
 import { assertAuthorized, assertPending, findOwn, type Own } from './assertions.js'
@@ -27,8 +25,6 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     const own = await findOwn(services, request, idOf(request), visitor)
     return { ...own, provider: requireProvider(services, own.elicitation.provider) }
   }
-
-  const told = ({ hash, elicitation: { principal, provider } }: Own): AuditedElicitation => ({ ...auditIdsOf(principal), provider, elicitation: hash })
 
   /**
    * What is wanted, beside what is granted already: a new grant takes the place of the old one. What the provider granted
@@ -60,7 +56,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       await assertAuthorized(services, elicitation)
       const scopes = await scopesToAsk(own)
       const csrf = await forms.open(request, reply, visitor.principal)
-      audit('elicitation.opened', told(own))
+      audit('elicitation.opened', auditedElicitation(own.hash, elicitation))
       return reply.send(interactionPage({
         server: { name: services.name, host: new URL(urls.origin).host },
         client: elicitation.client?.name ?? null,
@@ -92,7 +88,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
         elicitationId: id, provider: elicitation.provider, issuer, clientId, redirectUri, scopes, cookieHash: hashFlowCookie(cookie), ...secrets
       })
       services.flowCookies.write(request, reply, state, cookie)
-      audit('elicitation.started', { ...told(own), scopes })
+      audit('elicitation.started', { ...auditedElicitation(own.hash, elicitation), scopes })
       return reply.send(leavingPage({ provider: provider.name, url }))
     },
 

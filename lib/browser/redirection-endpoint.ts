@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { AuditedAttempt } from '../audit-events.js'
 import { missingScopes } from '../connections/scopes.js'
-import { elicitationHash } from '../elicitation/elicitations.js'
+import { auditedElicitation, elicitationHash } from '../elicitation/elicitations.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
   ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError,
@@ -12,7 +12,7 @@ import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
 import { readGrant } from '../oauth/grant.js'
 import { redeemCode, wasRefused } from '../oauth/token-request.js'
-import { auditIdsOf, hashConnection } from '../principal.js'
+import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
 import { assertWon, findOwn, type Own } from './assertions.js'
@@ -78,8 +78,8 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
 
   /** Redeems the code, and keeps what it gives. The operator's log tells of a grant that may be at the provider, and not here. */
   async function connect (attempt: Attempt): Promise<void> {
-    const { principal, flow, hash, holder } = attempt
-    const facts: AuditedAttempt = { ...auditIdsOf(principal), provider: flow.provider, elicitation: hash, attempt: holder }
+    const { principal, flow, elicitation, hash, holder } = attempt
+    const facts: AuditedAttempt = { ...auditedElicitation(hash, elicitation), attempt: holder }
     // The user has said yes, whatever becomes of it: an earlier no is void.
     await declines.clear(principal, flow.provider)
     audit('exchange.started', facts)

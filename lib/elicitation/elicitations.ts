@@ -102,6 +102,11 @@ export function askerHash ({ principal, provider, client }: Pick<Elicitation, 'p
   return hashFields(hashConnection(principal, provider), ...client === null ? ['page'] : ['client', client.id])
 }
 
+/** What audit events say of one. */
+export function auditedElicitation (hash: string, { principal, provider }: Pick<Elicitation, 'principal' | 'provider'>): AuditedElicitation {
+  return { ...auditIdsOf(principal), provider, elicitation: hash }
+}
+
 export function isPending ({ status, expiresAt }: Elicitation): boolean {
   return status === 'pending' && expiresAt > Date.now()
 }
@@ -155,7 +160,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
       await records.delete(hash, revision)
       return LOST
     }
-    audit('elicitation.created', { ...told(hash, wanted), ...client !== null && { client: hashClient(client.id) } })
+    audit('elicitation.created', { ...auditedElicitation(hash, wanted), ...client !== null && { client: hashClient(client.id) } })
     return link
   }
 
@@ -174,15 +179,16 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
       return await untilWon(() => findOrCreate(asker, wanted, count))
     })
 
-  /** Changes a pending record that nobody else holds, by compare-and-set. */
-  async function change (hash: string, holder: string | null, step: (record: Elicitation) => Elicitation): Promise<Turn> {
+  /** Changes a pending record that nobody else holds, by compare-and-set. @param event what this is to the audit, if anything */
+  async function change (hash: string, holder: string | null, step: (record: Elicitation) => Elicitation, event?: `elicitation.${Outcome}`): Promise<Turn> {
     return await untilWon<Turn>(async () => {
       const { record, revision } = await records.get(hash)
       if (record?.status !== 'pending') return 'over'
       if (isHeldByOther(record, holder)) return 'held'
       if (await records.put(hash, step(record), revision, rowTtlMs) === null) return LOST
       // It has neither ended nor released what it held, as when its process was killed.
-      if (record.heldBy !== undefined && record.heldBy.holder !== holder) audit('exchange.orphan_possible', { ...told(hash, record), attempt: record.heldBy.holder })
+      if (record.heldBy !== undefined && record.heldBy.holder !== holder) audit('exchange.orphan_possible', { ...auditedElicitation(hash, record), attempt: record.heldBy.holder })
+      if (event !== undefined) audit(event, auditedElicitation(hash, record))
       return 'won'
     })
   }
@@ -209,20 +215,8 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
       await change(hash, holder, ({ heldBy, ...record }) => record)
     },
 
-    async end (hash, outcome, holder) {
-      let ended: Elicitation | undefined
-      const turn = await change(hash, holder, record => {
-        ended = { ...record, status: outcome }
-        return ended
-      })
-      if (turn === 'won') audit(`elicitation.${outcome}`, told(hash, ended!))
-      return turn
-    }
+    end: (hash, outcome, holder) => change(hash, holder, record => ({ ...record, status: outcome }), `elicitation.${outcome}`)
   }
-}
-
-function told (hash: string, { principal, provider }: Pick<Elicitation, 'principal' | 'provider'>): AuditedElicitation {
-  return { ...auditIdsOf(principal), provider, elicitation: hash }
 }
 
 function merge (a: Pick<Wanted, 'scopes' | 'reasons'>, b: Pick<Wanted, 'scopes' | 'reasons'>): Pick<Wanted, 'scopes' | 'reasons'> {

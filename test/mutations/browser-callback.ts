@@ -56,7 +56,6 @@ export const callback = [
     { name: 'that an exchange has failed is not told', find: "audit(wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible', facts)", replace: '', tests: AUDIT },
     { name: 'a refused exchange is told as a grant that may be left behind', find: "wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible'", replace: "'exchange.orphan_possible'", tests: AUDIT },
     { name: 'that a grant was stored is not told', find: "audit('exchange.stored', facts)", replace: '', tests: AUDIT },
-    { name: 'the user stands in an event in the clear', find: '{ ...auditIdsOf(principal), provider: flow.provider', replace: '{ principal: principal.subject, provider: flow.provider', tests: AUDIT },
     { name: 'an earlier decline holds though the user has said yes', find: 'await declines.clear(principal, flow.provider)', replace: '', tests: DECLINING },
     { name: 'the nonce is not compared with the id_token', find: ', ...flow.nonce !== undefined && { nonce: flow.nonce }', replace: '', tests: ['test/browser/finishing.test.ts', 'test/browser/authorization-response.test.ts'] },
     { name: 'a grant is stored that somebody else decides on by now', find: 'assertWon(await elicitations.hold(hash, holder))\n      await assertNotRevoked', replace: 'await assertNotRevoked', tests: FINISHING },

@@ -50,8 +50,8 @@ export const pages = [
     { name: 'a link that is still open is shown as done', find: "if (elicitation.status === 'completed') return", replace: "if (elicitation.status !== 'declined') return" },
     { name: 'the page does not say who is signed in', find: 'account: accountView(services, visitor, urls.elicitation(id)),', replace: "account: { label: '', switchUrl: null },", tests: BINDING },
     { name: 'the page does not say at which host', find: 'provider: { name: provider.name, host: providerHost(provider) }', replace: "provider: { name: provider.name, host: '' }", tests: BINDING },
-    { name: 'that a link was opened is not told', find: "audit('elicitation.opened', told(own))", replace: '', tests: AUDIT },
-    { name: 'that a link was started is not told', find: "audit('elicitation.started', { ...told(own), scopes })", replace: '', tests: AUDIT }
+    { name: 'that a link was opened is not told', find: "audit('elicitation.opened', auditedElicitation(own.hash, elicitation))", replace: '', tests: AUDIT },
+    { name: 'that a link was started is not told', find: "audit('elicitation.started', { ...auditedElicitation(own.hash, elicitation), scopes })", replace: '', tests: AUDIT }
   ),
   ...mutationsOf('lib/browser/connections-handlers.ts', PAGES,
     { name: 'what one may not connect is offered', find: "if (!mayConnect && status.kind === 'none') continue", replace: '' },

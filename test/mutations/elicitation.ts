@@ -1,4 +1,3 @@
-/* eslint-disable no-template-curly-in-string -- what is looked for is source text */
 import { mutationsOf } from './mutation.js'
 
 const ELICITATIONS = ['test/elicitation/elicitations.test.ts']
@@ -109,13 +108,13 @@ export const elicitation = [
     { name: 'a record that has ended is waited for', find: "if (record?.status !== 'pending') return false", replace: 'if (record === null) return false' },
     { name: 'a link that was retired is waited for', find: 'return !isRetired(record, await', replace: 'return record !== null || !isRetired(record, await', tests: ['test/guard/waiting.test.ts'] },
     { name: 'what is released stays held', find: '({ heldBy, ...record }) => record)', replace: 'record => record)' },
-    { name: 'a record does not end', find: 'ended = { ...record, status: outcome }', replace: 'ended = { ...record }' },
+    { name: 'a record does not end', find: 'record => ({ ...record, status: outcome })', replace: 'record => ({ ...record })' },
     { name: 'links are not retired', find: 'retire: (principal, provider) => generations.begin(', replace: 'retire: (principal, provider) => generations.current(' },
     { name: 'that there is a new link is not told', find: "audit('elicitation.created', {", replace: 'void ({', tests: AUDIT },
-    { name: 'a new link is told before it is sure that it is the one', find: 'if (await live.put(', replace: "audit('elicitation.created', told(hash, wanted))\n    if (await live.put(", tests: AUDIT },
+    { name: 'a new link is told before it is sure that it is the one', find: 'if (await live.put(', replace: "audit('elicitation.created', auditedElicitation(hash, wanted))\n    if (await live.put(", tests: AUDIT },
     { name: 'the id of a client is told in the clear', find: 'client: hashClient(client.id)', replace: 'client: client.id', tests: AUDIT },
-    { name: 'how a link has ended is not told', find: "if (turn === 'won') audit(`elicitation.${outcome}`, told(hash, ended!))", replace: '', tests: AUDIT },
-    { name: 'who is too late to end a link is told to have ended it', find: "if (turn === 'won') audit(`elicitation", replace: 'if (ended !== undefined) audit(`elicitation', tests: ELICITATIONS },
+    { name: 'how a link has ended is not told', find: 'if (event !== undefined) audit(event, auditedElicitation(hash, record))', replace: '', tests: AUDIT },
+    { name: 'who is too late to end a link is told to have ended it', find: 'if (await records.put(hash, step(record)', replace: 'if (event !== undefined) audit(event, auditedElicitation(hash, record))\n      if (await records.put(hash, step(record)', tests: ELICITATIONS },
     { name: 'the user stands in an event in the clear', find: 'return { ...auditIdsOf(principal), provider, elicitation: hash }', replace: 'return { principal: principal.subject, provider, elicitation: hash }', tests: AUDIT }
   ),
   ...mutationsOf('lib/elicitation/flows.ts', FLOWS,

@@ -53,7 +53,7 @@ export type Decide = (requirements: readonly Requirement[], call: GuardedCall) =
 
 /** A call that does not run, with what its caller is told. */
 class BlockedError extends Error {
-  constructor (readonly reason: BlockReason, text: string, readonly principal?: Principal) {
+  constructor (readonly reason: BlockReason, text: string) {
     super(text)
   }
 }
@@ -75,7 +75,7 @@ export function createDecide (services: GuardServices): Decide {
 
   async function look (principal: Principal, requirement: Requirement): Promise<Needed> {
     const { key, provider } = requirement
-    if (!await services.authorize(principal, key)) throw new BlockedError('not authorized', texts.notAuthorized(requirement), principal)
+    if (!await services.authorize(principal, key)) throw new BlockedError('not authorized', texts.notAuthorized(requirement))
     const found = await connections.look(principal, key, provider.issuer)
     return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, unreadable: found.kind === 'unreadable', found }
   }
@@ -125,7 +125,7 @@ export function createDecide (services: GuardServices): Decide {
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
   async function fallBack (principal: Principal, call: GuardedCall, needed: readonly Needed[], reason: BlockReason, text: string): Promise<never> {
     await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), call.client))).catch(noteLimited(principal, call))
-    throw new BlockedError(reason, text, principal)
+    throw new BlockedError(reason, text)
   }
 
   /** The page is there all the same. */
@@ -135,8 +135,7 @@ export function createDecide (services: GuardServices): Decide {
     if (first) audit('ratelimit.hit', { ...auditIdsOf(principal), client: hashClient(client.id), limit }, { reason: `a client of one user has reached limits.${limit}`, retryAfterMs })
   }
 
-  async function decide (requirements: readonly Requirement[], call: GuardedCall, attempts = 3): Promise<Decision> {
-    const principal = identify(call)
+  async function decide (principal: Principal, requirements: readonly Requirement[], call: GuardedCall, attempts = 3): Promise<Decision> {
     const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
     const unreadable = needed.filter(one => one.unreadable)
     if (unreadable.length > 0) return await fallBack(principal, call, unreadable, 'unreadable', texts.unreadable(unreadable, connectionsUrl))
@@ -144,7 +143,8 @@ export function createDecide (services: GuardServices): Decide {
     const withheld = usable.filter(({ entry, scopes }) => isWithheld(entry!.grant, scopes))
     const missing = needed.filter(one => !withheld.includes(one) && (!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0))
     if (missing.length + withheld.length === 0) {
-      for (const { key: provider } of needed) audit('vault.read', { ...auditIdsOf(principal), provider })
+      const ids = auditIdsOf(principal)
+      for (const { key: provider } of needed) audit('vault.read', { ...ids, provider })
       return { kind: 'run', connections: Object.fromEntries(needed.map(({ key, provider, entry }) => [key, createConnection(key, provider, entry!.grant)])) }
     }
 
@@ -159,15 +159,17 @@ export function createDecide (services: GuardServices): Decide {
     if (elicited === undefined) return await fallBack(principal, call, missing, 'not connected', message)
     if (elicited !== null) return { kind: 'elicit', elicitations: elicited, message }
     if (attempts === 1) throw new StoreContentionError()      // a store that loses its records would keep us here for ever
-    return await decide(requirements, call, attempts - 1)
+    return await decide(principal, requirements, call, attempts - 1)
   }
 
   return async (requirements, call) => {
+    let principal: Principal | undefined
     try {
-      return await decide(requirements, call)
+      principal = identify(call)
+      return await decide(principal, requirements, call)
     } catch (error) {
       if (!(error instanceof BlockedError)) log.error({ err: error }, 'mcp-connect: a guarded call could not be decided')
-      const { reason, message, principal } = error instanceof BlockedError ? error : new BlockedError('failure', texts.TROUBLE)
+      const { reason, message } = error instanceof BlockedError ? error : new BlockedError('failure', texts.TROUBLE)
       audit('guard.blocked', { ...principal !== undefined && auditIdsOf(principal), reason, providers: requirements.map(({ key }) => key) })
       throw new NotRunError(message)
     }

@@ -43,7 +43,7 @@ export const guard = [
     { name: 'a store that loses its records keeps a call for ever', find: 'if (attempts === 1) throw new StoreContentionError()', replace: '', tests: CAPABILITIES },
     { name: 'errors of the host and the store are told to the model', find: "new BlockedError('failure', texts.TROUBLE)", replace: "new BlockedError('failure', String((error as Error).message))" },
     { name: 'errors of the host and the store are not told to the operator', find: "log.error({ err: error }, 'mcp-connect: a guarded call", replace: "log.trace({ err: error }, 'mcp-connect: a guarded call" },
-    { name: 'that a handler has received a connection is not told', find: "for (const { key: provider } of needed) audit('vault.read', { ...auditIdsOf(principal), provider })", replace: '', tests: AUDIT },
+    { name: 'that a handler has received a connection is not told', find: "for (const { key: provider } of needed) audit('vault.read', { ...ids, provider })", replace: '', tests: AUDIT },
     { name: 'that a handler did not run is not told', find: "audit('guard.blocked', {", replace: 'void ({', tests: AUDIT },
     { name: 'that a handler did not run is told, and not for whom', find: '...principal !== undefined && auditIdsOf(principal), reason', replace: 'reason', tests: AUDIT }
   ),

@@ -56,7 +56,7 @@ export interface AuditEvents {
   /** Its own user came too late. */
   'elicitation.expired': AuditedRefusal
   /** Somebody else has opened it, has sent one of its forms, or came back from the provider. `principal` is that one. */
-  'elicitation.subject_mismatch': AuditedRefusal & { readonly differing: ReadonlyArray<'issuer' | 'subject' | 'tenant'> }
+  'elicitation.subject_mismatch': AuditedElicitation & { readonly code: string, readonly differing: ReadonlyArray<'issuer' | 'subject' | 'tenant'> }
 
   /** An authorization response without a `state` of ours. */
   'callback.state_invalid': AuditedRefusal
@@ -76,7 +76,7 @@ export interface AuditEvents {
   'csrf.failed': AuditedRefusal
   /** Any other request that was turned down. */
   'request.refused': AuditedRefusal
-  /** A request that a provider, the store or a mistake has failed. */
+  /** A request that a provider or the store has failed. Faults of others, such as your hooks, are in the log alone. */
   'request.failed': AuditedRefusal
 
   /** An authorization code is about to be redeemed; one of the three below follows, unless the process is killed. */

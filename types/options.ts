@@ -31,6 +31,7 @@ await app.register(mcpConnect, {
     expect<Equal<typeof event.at, number>>()
     if (event.event === 'guard.blocked') expect<Equal<typeof event.providers, readonly string[]>>()
     if (event.event === 'elicitation.created') expect<Equal<typeof event.client, string | undefined>>()
+    if (event.event === 'elicitation.subject_mismatch') expect<Equal<typeof event.principal, string>>()
     if (event.event === 'exchange.stored') expect<Equal<typeof event.attempt, string>>()
     // @ts-expect-error: of whom it is, is known of some only
     expect<Equal<typeof event.principal, string>>()

@@ -44,8 +44,8 @@ export function tellRefusal ({ audit, providers }: BrowserServices, error: Error
     const { limit, first, retryAfterMs } = error
     if (first) audit('ratelimit.hit', { ...who, limit }, { ...details, reason: `a visitor has reached limits.${limit}`, retryAfterMs })
     else request.log.debug({ route, limit, retryAfterMs }, 'mcp-connect: refused, beyond a limit')
-  } else if (differing.length > 0) {
-    audit('elicitation.subject_mismatch', { ...facts, differing }, details)
+  } else if (visitor !== null && about !== undefined && differing.length > 0) {
+    audit('elicitation.subject_mismatch', { ...auditIdsOf(visitor.principal), ...about, code, differing }, details)
   } else audit(eventOf(shortCode(code), status, route), facts, details)
 }
 

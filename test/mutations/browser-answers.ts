@@ -104,7 +104,7 @@ export const answers = [
   ),
   ...mutationsOf('lib/browser/refusals.ts', AUDIT,
     ...REFUSALS.map(code => ({ name: `${code} has no event of its own`, find: `  ${code}: '`, replace: `  ${code}_: '` })),
-    { name: 'another user at a link has no event of its own', find: 'else if (differing.length > 0) {', replace: 'else if (differing.length > 9) {' },
+    { name: 'another user at a link has no event of its own', find: 'about !== undefined && differing.length > 0', replace: 'about !== undefined && differing.length > 9' },
     { name: 'who was turned down is not told', find: 'visitor === null ? {} : auditIdsOf(visitor.principal)', replace: '{}' },
     { name: 'what a request was about is not told', find: '...about, code }', replace: 'code }' },
     { name: 'any text in the place of a provider is told', find: '...providers.has(provider) && { provider }', replace: '...{ provider }' },

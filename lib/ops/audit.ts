@@ -1,6 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Audit, AuditEvent, AuditEventName } from '../audit-events.js'
 
+const ON_AUDIT_FAILED = 'mcp-connect: onAudit failed, and an event may be missing where it keeps them'
+
 /** How loud each event is in the log. */
 export const LEVELS: Readonly<Record<AuditEventName, 'debug' | 'info' | 'warn' | 'error'>> = {
   'elicitation.created': 'info',
@@ -38,21 +40,25 @@ export const LEVELS: Readonly<Record<AuditEventName, 'debug' | 'info' | 'warn' |
   'session.refused': 'info'
 }
 
-/** Tells each event to the log, and to the host's `onAudit`, whose failures are the operator's to hear of, and nobody else's. */
+/**
+ * Tells each event to the log, and to the host's `onAudit`, whose failures are the operator's to hear of, and nobody else's. Both run
+ * code of the host (serializers, for one): whatever they throw, what is audited goes on, and the other is told.
+ */
 export function createAudit (log: FastifyBaseLogger, onAudit: ((event: AuditEvent) => unknown) | undefined): Audit {
-  const failed = (error: unknown): void => log.error({ err: error }, 'mcp-connect: onAudit failed, and an event may be missing where it keeps them')
-
-  function tell (event: AuditEvent): void {
-    try {
-      Promise.resolve(onAudit?.(event)).catch(failed)
-    } catch (error) {
-      failed(error)
-    }
-  }
+  const failed = (error: unknown): void => attempt(() => log.error({ err: error }, ON_AUDIT_FAILED), () => attempt(() => log.error(ON_AUDIT_FAILED)))
 
   return (name, facts, { log: own = log, ...details } = {}) => {
     const event = Object.freeze({ event: name, at: Date.now(), ...facts }) as AuditEvent
-    own[LEVELS[name]]({ audit: event, ...details }, `mcp-connect: ${name}`)
-    tell(event)
+    attempt(() => own[LEVELS[name]]({ audit: event, ...details }, `mcp-connect: ${name}`),
+      () => attempt(() => log.error(`mcp-connect: ${name}, which this application's logger fails to write in full`)))
+    attempt(() => { Promise.resolve(onAudit?.(event)).catch(failed) }, failed)
+  }
+}
+
+function attempt (work: () => void, otherwise: (error: unknown) => void = () => {}): void {
+  try {
+    work()
+  } catch (error) {
+    otherwise(error)
   }
 }

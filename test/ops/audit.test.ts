@@ -1,7 +1,8 @@
+import Fastify from 'fastify'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { AuditEvent } from '../../lib/audit-events.js'
-import { LEVELS } from '../../lib/ops/audit.js'
+import { createAudit, LEVELS } from '../../lib/ops/audit.js'
 import { A, B, startServer, type TestServer } from '../fixtures/server.js'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -52,4 +53,23 @@ t.test('an onAudit that throws, rejects or never ends holds nobody up, and the o
     await connect(server)
     t.equal(server.log.some(line => /"level":50.*the sink is full.*onAudit failed/.test(line)), heard)
   }
+})
+
+t.test('LOG-10 an error of onAudit that cannot be logged, and a logger that throws, lose neither the event nor what is audited', async t => {
+  const hostile = Object.defineProperty(new Error('x'), 'message', { get () { throw new Error('a getter') } })
+  const events: AuditEvent[] = []
+  const lines: string[] = []
+  for (const { onAudit, serializers } of [
+    { onAudit: () => { throw hostile } },
+    { onAudit: async () => { throw hostile } },
+    { onAudit: (event: AuditEvent) => { events.push(event) }, serializers: { audit: () => { throw new Error('a serializer') } } }
+  ]) {
+    const { log } = Fastify({ logger: { stream: { write (line: string) { lines.push(line) } }, ...serializers !== undefined && { serializers } } })
+    createAudit(log, onAudit)('session.revoked', { principal: 'p' })
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  t.match(events, [{ event: 'session.revoked' }])
+  t.strictSame(lines.map(line => (JSON.parse(line) as { msg: string }).msg.replace(/[,:] (and|which) .*/, '')), [
+    'mcp-connect: session.revoked', 'mcp-connect: onAudit failed', 'mcp-connect: session.revoked', 'mcp-connect: onAudit failed', 'mcp-connect: session.revoked'
+  ])
 })

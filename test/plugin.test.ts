@@ -337,3 +337,18 @@ t.test('a base URL with characters that mean something elsewhere, and what the h
   t.equal(page.headers.vary, 'Origin, Accept, Cookie')
   t.equal((await app.inject('/connect/no/such/page')).headers.vary, 'Origin, Accept, Cookie')
 })
+
+t.test('BRW-11 hooks that the host adds after the plugin do not change the headers of its pages', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(mcpConnect, options())
+  app.get('/mine', async () => 'mine')
+  app.addHook('onSend', async (_request, reply) => { reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'public', 'x-frame-options': 'SAMEORIGIN' }) })
+  t.match((await app.inject('/mine')).headers, { 'access-control-allow-origin': '*' })
+  for (const [url, status] of [['/connect', 200], ['/connect/callback/acme', 400]] as const) {
+    const { statusCode, headers } = await app.inject({ url, headers: { [USER_HEADER]: 'a' } })
+    t.equal(statusCode, status)
+    t.match(headers, { 'cache-control': 'no-store', 'x-frame-options': 'DENY' })
+    t.equal(headers['access-control-allow-origin'], undefined)
+  }
+})

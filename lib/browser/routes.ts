@@ -1,5 +1,5 @@
 import formbody from '@fastify/formbody'
-import type { FastifyInstance, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { MethodNotAllowedError, NotFoundError } from '../errors.js'
 import { connectionsHandlers } from './connections-handlers.js'
 import { createErrorHandler } from './error-handler.js'
@@ -19,7 +19,9 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   app.removeAllContentTypeParsers()
   await app.register(formbody, { bodyLimit: BODY_LIMIT })
   app.addHook('onRequest', async (_request, reply) => { reply.type(HTML) })
-  app.addHook('onSend', async (_request, reply) => writeHeaders(reply, services.urls.secure))
+  const headers = async (_request: FastifyRequest, reply: FastifyReply): Promise<void> => writeHeaders(reply, services.urls.secure)
+  app.addHook('onSend', headers)                  // also where there is no route
+  app.addHook('onRoute', route => { route.onSend = [route.onSend ?? [], headers].flat() })     // has the last word, also after hooks that the host adds later
   // After the hooks of the host application, which may be what tells who is signed in.
   app.addHook('preHandler', async (request, reply) => {
     const visitor = await findVisitor(services.browser, request, reply)

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyRequest } from 'fastify'
 import * as fc from 'fast-check'
-import { deepStrictEqual, ok, strictEqual } from 'node:assert'
+import { deepStrictEqual, strictEqual } from 'node:assert'
 import { randomBytes } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 import { parse as parseQuery } from 'fast-querystring'
@@ -28,6 +28,10 @@ import type { Target } from './fuzz.js'
 /** @param run says what became of an input, and throws when that is wrong */
 function parser<T> (name: string, inputs: fc.Arbitrary<T>, run: (input: T) => string | Promise<string>): Target<T> {
   return { name, inputs, round: 1000, try: async input => [await run(input)] }
+}
+
+function must (hold: boolean, what: string): void {
+  if (!hold) throw new Error(`must be: ${what}`)
 }
 
 /** Runs what may refuse, with the given codes and no other error. */
@@ -58,10 +62,10 @@ function cookies (): Target {
       const request = { headers: { cookie: header } } as FastifyRequest
       // As RFC 6265 section 5.4 writes them, and with no other blanks than those of HTTP.
       const own = header.split(';').map(pair => pair.replace(/^[ \t]+/, '')).filter(pair => new RegExp(`^${COOKIE}form[ \t]*(=|$)`).test(pair))
-      ok(found.names(request, 'flow-').every(name => name.startsWith('flow-')))
+      must(found.names(request, 'flow-').every(name => name.startsWith('flow-')), 'names of that kind')
       const value = found.read(request, 'form')
       strictEqual(own.length, value === undefined ? 0 : 1, 'one cookie, or none')
-      ok(value === undefined || own[0]!.includes(value))
+      must(value === undefined || own[0]!.includes(value), 'its value')
       return value === undefined ? 'none' : 'value'
     })),
     open: async () => { found = await createCookies(Fastify(), true, 'mcp-connect') }
@@ -85,7 +89,7 @@ function sealer (): Target {
   const { seal, open, reseal, keyIdOf } = createSealer(ring)
   const sealed = seal('genuine', ['fuzz', 'a'])
   return parser('parser: sealed values', fc.tuple(spoiled(sealed), fc.oneof(fc.constant(['fuzz', 'a']), fc.array(text, { maxLength: 3 }))), ([value, context]) => {
-    ok(/^([0-9a-f]{16}|of another form)$/.test(keyIdOf(value)))
+    must(/^([0-9a-f]{16}|of another form)$/.test(keyIdOf(value)), 'the id of a key')
     const genuine = value === sealed && context.join('\n') === 'fuzz\na' && context.length === 2
     const opened = refusable(['SEAL_BROKEN'], () => open(value, context))
     const resealed = refusable(['SEAL_BROKEN'], () => reseal(value, context) ?? 'genuine')
@@ -102,7 +106,7 @@ function state (): Target {
   const query = fc.oneof(fc.array(fc.tuple(fc.oneof(fc.constantFrom('state', 'state', 'state', '__proto__', 'state[]', 'state%00'), text), fc.oneof(spoiled(randomToken()), text)), { maxLength: 4 })
     .map(pairs => parseQuery(pairs.map(pair => pair.join('=')).join('&')) as unknown), anything)
   return parser('parser: state', query, query => refusable(['STATE_INVALID'], () => {
-    ok(RANDOM_TOKEN.test(readState(query)))
+    must(RANDOM_TOKEN.test(readState(query)), 'a state of ours')
     return 'value'
   }))
 }
@@ -114,9 +118,9 @@ function authorizationResponse (): Target {
   return parser('parser: authorization response', fc.tuple(query, fc.boolean()), ([query, required]) => refusable(['ISS_MISMATCH', 'RESPONSE_INVALID'], () => {
     const configuration = { serverMetadata: () => ({ issuer, authorization_response_iss_parameter_supported: required }) } as Configuration
     const response = readAuthorizationResponse(configuration, registration, query)
-    ok(query['iss'] === issuer || (!required && query['iss'] === undefined))
-    if (response.kind === 'code') ok(typeof query['code'] === 'string' && query['error'] === undefined)
-    if (response.kind === 'error') ok(/^[a-z_]+$|^an error of its own$/.test(response.reason))
+    must(query['iss'] === issuer || (!required && query['iss'] === undefined), 'the expected issuer')
+    if (response.kind === 'code') must(typeof query['code'] === 'string' && query['error'] === undefined, 'one code')
+    if (response.kind === 'error') must(/^[a-z_]+$|^an error of its own$/.test(response.reason), 'a known reason')
     return response.kind
   }))
 }
@@ -125,8 +129,8 @@ function secret (): Target {
   const values = fc.oneof(spoiled(randomBytes(32).toString('base64')), spoiled(randomBytes(32).toString('hex')), long)
   return parser('parser: secrets', values, value => {
     const bytes = parseSecret(value)
-    if (typeof bytes !== 'string') ok(bytes.length >= 32)
-    else ok(value.length < 16 || !bytes.includes(value), 'the secret is not repeated')
+    if (typeof bytes !== 'string') must(bytes.length >= 32, '32 bytes')
+    else must(value.length < 16 || !bytes.includes(value), 'a reason that does not repeat it')
     return typeof bytes === 'string' ? 'refused' : 'value'
   })
 }
@@ -137,11 +141,11 @@ function address (): Target {
   const addresses = fc.oneof(fc.ipV4(), fc.ipV4Extended(), fc.ipV6(), fc.ipV6().chain(spoiled), fc.ipV4().chain(spoiled), long)
   return parser('parser: addresses', addresses, ip => {
     const key = addressKey(ip)
-    ok(/^([0-9a-f]{8}|[0-9a-f]{16}|no address)$/.test(key))
+    must(/^([0-9a-f]{8}|[0-9a-f]{16}|no address)$/.test(key), 'a key')
     if (isIPv4(ip)) {
       strictEqual(addressKey(`::ffff:${ip}`), key)
       // No name leads to this machine or this network, in whichever spelling.
-      if (/^(0|10|127|169\.254|192\.168)\./.test(ip)) for (const form of [ip, `::ffff:${ip}`, `::${ip}`, `64:ff9b::${ip}`]) ok(!mayConnect('a.example', form, NOWHERE))
+      if (/^(0|10|127|169\.254|192\.168)\./.test(ip)) for (const form of [ip, `::ffff:${ip}`, `::${ip}`, `64:ff9b::${ip}`]) must(!mayConnect('a.example', form, NOWHERE), 'nowhere to connect to')
     }
     mayConnect('a.example', ip, NOWHERE)
     return key === 'no address' ? key : `${key.length / 2} bytes`
@@ -151,8 +155,8 @@ function address (): Target {
 function plain (): Target {
   return parser('parser: plain text', fc.tuple(fc.oneof(long, fc.string({ unit: 'binary' })), fc.integer({ min: 1, max: 200 })), ([text, length]) => {
     const line = plainText(text, length)
-    ok([...line].length <= length)
-    ok(!/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(line))
+    must([...line].length <= length, 'short enough')
+    must(!/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(line), 'plain')
     strictEqual(line.trim(), line)
     return line === text ? 'as it was' : 'changed'
   })
@@ -163,10 +167,10 @@ function urls (): Target {
   const inputs = fc.oneof(spoiled(`/connect/${randomToken()}/done`), long, anything)
   return parser('parser: addresses to come back to', inputs, value => {
     const path = returnTo(value)
-    ok(path === value || path === '/connect')
+    must(path === value || path === '/connect', 'what was given, or the connections page')
     const url = new URL(path, BASE_URL)
     strictEqual(url.href, `${BASE_URL}${path}`)
-    ok(/^\/connect(\/[\w-]{43}(\/done)?)?$/.test(path))
+    must(/^\/connect(\/[\w-]{43}(\/done)?)?$/.test(path), 'a page of ours')
     const withQuery = withQueryOf({ url: `/connect/callback/acme?${String(typeof value === 'string' ? value : '')}` } as FastifyRequest, redirectUri('acme'))
     strictEqual(withQuery.origin + withQuery.pathname, redirectUri('acme'))
     return path === value ? 'own' : 'the connections page'
@@ -179,11 +183,11 @@ function grant (): Target {
   const tokens = fc.record({ access_token: text, refresh_token: fc.option(text, { nil: undefined }), scope: fc.option(fc.oneof(long, fc.array(text).map(scopes => scopes.join(' '))), { nil: undefined }), expires_in: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true }), { nil: undefined }), claims: fc.option(claims, { nil: undefined }) })
   return parser('parser: grants and claims', fc.tuple(tokens, fc.array(text, { maxLength: 3 }), fc.constantFrom(' ', ',')), ([{ claims, ...tokens }, asked, scopeSeparator]) => {
     const { scopes, expiresAt, account } = readGrant({ scopeSeparator } as Provider, { ...tokens, claims: () => claims } as unknown as Tokens, asked)
-    ok(scopes.length <= asked.length + 100)
-    ok(expiresAt === undefined || (Number.isFinite(expiresAt) && expiresAt > Date.now()), 'an instant to come')
+    must(scopes.length <= asked.length + 100, 'not too many scopes')
+    must(expiresAt === undefined || (Number.isFinite(expiresAt) && expiresAt > Date.now()), 'an instant to come')
     const label = readLabel(claims as Claims | undefined ?? {})
     strictEqual(account?.label, label)
-    ok(label === undefined || (label !== '' && [...label].length <= 100))
+    must(label === undefined || (label !== '' && [...label].length <= 100), 'a short name')
     return label === undefined ? 'without a name' : 'with a name'
   })
 }
@@ -192,7 +196,7 @@ function principal (): Target {
   return parser('parser: principals', anything, value => {
     const parsed = parsePrincipal(value)
     if (parsed !== null) return 'value'
-    ok(/^what it gave is a promise$|^its (issuer|subject|tenant) /.test(explainInvalidPrincipal(value)))
+    must(/^what it gave is a promise$|^its (issuer|subject|tenant) /.test(explainInvalidPrincipal(value)), 'an explanation')
     return 'refused'
   })
 }

@@ -53,13 +53,14 @@ export function genuine (errand: Errand, { link, forms, session, cookies, callba
   }
 }
 
-/** What is changed of a genuine request. `at` is the number of a pair, and fits any part. */
+/** What is changed of a genuine request. `at` is the number of a pair, and fits any part; `swap` puts there what another person has there. */
 type Change =
   | { readonly change: 'method', readonly to: string }
   | Editing
   | { readonly change: 'add', readonly part: Part, readonly at: number, readonly pair: Pair }
   | { readonly change: 'drop', readonly part: Part, readonly at: number }
   | { readonly change: 'repeat', readonly part: Part, readonly at: number }
+  | { readonly change: 'swap', readonly part: Part, readonly at: number, readonly person: number }
   | Taking
 
 interface Editing {
@@ -90,7 +91,7 @@ export interface RequestInput {
   readonly changes: readonly Change[]
 }
 
-const NAMES = ['state', 'code', 'iss', 'error', 'returnTo', 'switch', 'csrf', '__proto__', 'constructor', '__Host-mcp-connect-form', '__Host-mcp-connect-session',
+const NAMES = ['state', 'code', 'iss', 'error', 'returnTo', 'switch', 'csrf', '__proto__', 'constructor', '__Host-mcp-connect-form-', '__Host-mcp-connect-form-0123456789abcdef', '__Host-mcp-connect-session',
   '__Host-mcp-connect-flow-', '__Host-mcp-connect-flow-0123456789abcdef', '__Host-mcp-connect-login-']
 
 const HEADERS: readonly Pair[] = [
@@ -105,6 +106,7 @@ const HEADERS: readonly Pair[] = [
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(model, { noNullPrototype: true })
 const part = fc.constantFrom(...PARTS)
 const at = fc.nat({ max: 30 })
+const person = fc.nat({ max: 2 })
 const name = fc.oneof(fc.constantFrom(...NAMES), text)
 
 function changeOf (errand: fc.Arbitrary<Errand>): fc.Arbitrary<Change> {
@@ -116,7 +118,8 @@ function changeOf (errand: fc.Arbitrary<Errand>): fc.Arbitrary<Change> {
     record({ change: fc.constant('add'), part: fc.constantFrom('query', 'cookies', 'body', 'path'), at, pair: fc.tuple(name, text) }),
     record({ change: fc.constant('add'), part: fc.constant('headers'), at, pair: fc.oneof(fc.constantFrom(...HEADERS), fc.tuple(name, text)) }),
     record({ change: fc.constantFrom('drop', 'repeat'), part, at }),
-    record({ change: fc.constant('take'), part, at, errand, person: fc.nat({ max: 2 }), from: at, whole: fc.boolean() })
+    record({ change: fc.constant('swap'), part: fc.constantFrom('path', 'query', 'cookies', 'body'), at, person }),
+    record({ change: fc.constant('take'), part, at, errand, person, from: at, whole: fc.boolean() })
   ) as fc.Arbitrary<Change>
 }
 
@@ -133,13 +136,15 @@ export function requestInput (login: 'own' | 'oidcLogin'): fc.Arbitrary<RequestI
 
 /** @param canary the text that is to be recognised */
 export function draftOf ({ person, errand, changes }: RequestInput, people: readonly Person[], canary: string): Draft {
-  const changed = changes.reduce((draft, change) => applyChange(draft, change, people), genuine(errand, people[person]!))
+  const genuineOf = (person: number, other = errand): Draft => genuine(other, people[person]!)
+  const changed = changes.reduce((draft, change) => applyChange(draft, change, genuineOf), genuineOf(person))
   const marked = (value: string): string => value.replaceAll(CANARY, canary)
   const entries = PARTS.map(part => [part, changed[part].map(pair => pair.map(marked))])
   return { method: marked(changed.method), ...Object.fromEntries(entries) as Record<Part, Pair[]> }
 }
 
-function applyChange (draft: Draft, change: Change, people: readonly Person[]): Draft {
+/** @param genuineOf gives the same request of somebody else, or another one of theirs */
+function applyChange (draft: Draft, change: Change, genuineOf: (person: number, errand?: Errand) => Draft): Draft {
   if (change.change === 'method') return { ...draft, method: change.to }
   const pairs = [...draft[change.part]]
   const index = pairs.length === 0 ? 0 : change.at % pairs.length
@@ -148,7 +153,8 @@ function applyChange (draft: Draft, change: Change, people: readonly Person[]): 
   else if (found === undefined) return draft
   else if (change.change === 'drop') pairs.splice(index, 1)
   else if (change.change === 'repeat') pairs.splice(index, 0, found)
-  else pairs[index] = change.change === 'take' ? taken(found, change, people) : edited(found, change)
+  else if (change.change === 'swap') pairs[index] = genuineOf(change.person)[change.part][index] ?? found
+  else pairs[index] = change.change === 'take' ? taken(found, change, genuineOf(change.person, change.errand)) : edited(found, change)
   return { ...draft, [change.part]: pairs }
 }
 
@@ -156,8 +162,7 @@ function edited ([name, value]: Pair, { side, edit }: Editing): Pair {
   return side === 0 ? [applyEdit(name, edit), value] : [name, applyEdit(value, edit)]
 }
 
-function taken (pair: Pair, { part, errand, person, from, whole }: Taking, people: readonly Person[]): Pair {
-  const others = genuine(errand, people[person]!)[part]
+function taken (pair: Pair, { part, from, whole }: Taking, { [part]: others }: Draft): Pair {
   const other = others[from % Math.max(1, others.length)]
   if (other === undefined) return pair
   return whole ? other : [pair[0], other[1]]

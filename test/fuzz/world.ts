@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { startAuthorizationServer } from '../../examples/demo/authorization-server.js'
@@ -15,7 +15,7 @@ export interface WorldOptions {
   readonly login: 'own' | 'oidcLogin'
   readonly limits?: Limits
   /** Something wrong that the fuzzer must find; with a login of the host's own. */
-  readonly spoil?: (request: FastifyRequest) => unknown
+  readonly spoil?: (request: FastifyRequest, reply: FastifyReply) => unknown
 }
 
 /** A server with its people, of whom the fuzzer can be all but the last. */
@@ -117,13 +117,13 @@ type Login = Pick<McpConnectOptions, 'browser'> & { readonly issuer: string }
 type LoginAccount = Pick<Account, 'name' | 'login' | 'subject'> & { readonly hostSession: string }
 
 /** A login of the host's own, whose sessions are cookies. */
-function ownLogin (accounts: readonly LoginAccount[], spoil: (request: FastifyRequest) => unknown): Login {
+function ownLogin (accounts: readonly LoginAccount[], spoil: Required<WorldOptions>['spoil']): Login {
   const issuer = 'https://login.example.com'
   return {
     issuer,
     browser: {
-      async identify (request) {
-        await spoil(request)
+      async identify (request, reply) {
+        await spoil(request, reply)
         const [, session] = /(?:^|; *)host-session=([^;]*)/.exec(request.headers.cookie ?? '') ?? []
         const account = accounts.find(({ hostSession }) => hostSession === session)
         return account === undefined ? null : { issuer, subject: account.subject, label: account.login }

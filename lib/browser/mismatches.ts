@@ -20,7 +20,6 @@ export function createMismatches (log: FastifyBaseLogger): Mismatches {
   let settled = false
   return {
     note (visitor, differing) {
-      if (differing.includes('tenant')) log.warn('mcp-connect: the user in the browser and the one who asked differ in: tenant. If nobody is of another tenant, principal(claims) and the login in the browser must agree')
       if (settled) return
       if (differing.length > 0) {
         strangers.add(hashPrincipal(visitor))

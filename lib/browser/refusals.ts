@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { AuditedRefusal, RefusalEventName } from '../audit-events.js'
-import { RateLimitedError, shortCode } from '../errors.js'
+import { RateLimitedError, shortCode, SubjectMismatchError } from '../errors.js'
 import { auditIdsOf } from '../principal.js'
 import { recall } from './request-notes.js'
 import type { BrowserServices } from './services.js'
@@ -45,7 +45,9 @@ export function tellRefusal ({ audit, providers }: BrowserServices, error: Error
     if (first) audit('ratelimit.hit', { ...who, limit }, { ...details, reason: `a visitor has reached limits.${limit}`, retryAfterMs })
     else request.log.debug({ route, limit, retryAfterMs }, 'mcp-connect: refused, beyond a limit')
   } else if (visitor !== null && about !== undefined && differing.length > 0) {
-    audit('elicitation.subject_mismatch', { ...auditIdsOf(visitor.principal), ...about, code, differing }, details)
+    // To another tenant the error says that there is nothing; the operator reads what differs, and how to mend it.
+    const reason = new SubjectMismatchError(differing.join(' and ')).message
+    audit('elicitation.subject_mismatch', { ...auditIdsOf(visitor.principal), ...about, code, differing }, { ...details, reason })
   } else audit(eventOf(shortCode(code), status, route), facts, details)
 }
 

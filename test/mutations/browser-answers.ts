@@ -106,6 +106,7 @@ export const answers = [
   ...mutationsOf('lib/browser/refusals.ts', AUDIT,
     ...REFUSALS.map(code => ({ name: `${code} has no event of its own`, find: `  ${code}: '`, replace: `  ${code}_: '` })),
     { name: 'another user at a link has no event of its own', find: 'about !== undefined && differing.length > 0', replace: 'about !== undefined && differing.length > 9' },
+    { name: 'how a configuration is mended that tells tenants apart is not logged', find: 'code, differing }, { ...details, reason })', replace: 'code, differing }, details)', tests: ['test/browser/identity.test.ts'] },
     { name: 'who was turned down is not told', find: 'visitor === null ? {} : auditIdsOf(visitor.principal)', replace: '{}' },
     { name: 'what a request was about is not told', find: '...about, code }', replace: 'code }' },
     { name: 'any text in the place of a provider is told', find: '...providers.has(provider) && { provider }', replace: '...{ provider }' },

@@ -54,13 +54,19 @@ export function switchAccountPrompt (configuration: Configuration): 'select_acco
   return Array.isArray(supported) && supported.includes('select_account') ? 'select_account' : 'login'
 }
 
+/** The library takes a text for a list, and fails with a number. */
+function listsS256 (configuration: Configuration): boolean {
+  const { code_challenge_methods_supported: methods } = configuration.serverMetadata()
+  return Array.isArray(methods) && methods.includes('S256')
+}
+
 async function configure (registration: Registration): Promise<Configuration> {
   const configuration = registration.endpoints === undefined
     ? await discover(registration)
     : pin(registration, registration.endpoints)
   const { authorization_endpoint: authorization, token_endpoint: token } = configuration.serverMetadata()
   const loopbackHttp = registration[allowLoopbackHttp] === true
-  const usable = [authorization, token].every(url => url !== undefined && URL.canParse(url) && isSecure(new URL(url), loopbackHttp))
+  const usable = [authorization, token].every(url => typeof url === 'string' && URL.canParse(url) && isSecure(new URL(url), loopbackHttp))
   if (!usable) throw new ProviderMisconfiguredError(describeProvider(registration), NO_ENDPOINTS)
   return configuration
 }
@@ -90,7 +96,7 @@ async function discover (registration: Registration): Promise<Configuration> {
       // The library takes what differs in spelling for the same, and for Entra whatever the metadata say (RFC 8414 section 3.3).
       if (configuration.serverMetadata().issuer !== registration.issuer) throw new ProviderMisconfiguredError(describeProvider(registration), OTHER_ISSUER)
       // A server that does not name S256 may ignore the challenge: the code would not be bound to this flow (RFC 9700 section 2.1.1).
-      if (registration.assumesS256 !== true && !configuration.serverMetadata().supportsPKCE('S256')) throw new ProviderMisconfiguredError(describeProvider(registration), NO_S256)
+      if (registration.assumesS256 !== true && !listsS256(configuration)) throw new ProviderMisconfiguredError(describeProvider(registration), NO_S256)
       configuration[client.customFetch] = fetch
       if (configuration.serverMetadata().jwks_uri !== undefined) client.enableNonRepudiationChecks(configuration)    // signatures of id_tokens
       return configuration

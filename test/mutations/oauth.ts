@@ -85,9 +85,9 @@ export const oauth = [
     { name: 'the UserInfo of somebody else is taken', find: 'accessToken, subject)', replace: 'accessToken, client.skipSubjectCheck)' }
   ),
   ...mutationsOf('lib/oauth/configuration.ts', SCRIPTED,
-    { name: 'a server that does not announce S256 is taken', find: "registration.assumesS256 !== true && !configuration.serverMetadata().supportsPKCE('S256')", replace: 'registration.assumesS256 === null' },
+    { name: 'a server that does not announce S256 is taken', find: 'registration.assumesS256 !== true && !listsS256(configuration)', replace: 'registration.assumesS256 === null' },
     { name: 'nobody can say that a server supports S256 all the same', find: 'registration.assumesS256 !== true && ', replace: '', tests: IDENTITY },
-    { name: 'an endpoint may be anywhere', find: 'url !== undefined && URL.canParse(url) && isSecure(new URL(url), loopbackHttp)', replace: 'url !== undefined' },
+    { name: 'an endpoint may be anywhere', find: "typeof url === 'string' && URL.canParse(url) && isSecure(new URL(url), loopbackHttp)", replace: 'url !== undefined' },
     { name: 'the authorization endpoint may be anywhere', find: '[authorization, token].every', replace: '[token].every' },
     { name: 'the token endpoint may be anywhere', find: '[authorization, token].every', replace: '[authorization].every' },
     { name: 'a second address is asked whatever the first one says', find: 'if (status === 404) continue', replace: 'if (status !== 200) continue' },

@@ -64,6 +64,8 @@ t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
   const faults: Array<[name: string, message: RegExp, commit: (scripted: ScriptedProvider) => void]> = [
     ['no S256', /metadata of Acme .* does not list S256.*give endpoints/, ({ metadata }) => { delete metadata['code_challenge_methods_supported'] }],
     ['plain only', /metadata of Acme .* does not list S256.*give endpoints/, ({ metadata }) => { metadata['code_challenge_methods_supported'] = ['plain'] }],
+    ['a text that holds S256', /does not list S256/, ({ metadata }) => { metadata['code_challenge_methods_supported'] = 'xS256' }],
+    ['S256 as a number', /does not list S256/, ({ metadata }) => { metadata['code_challenge_methods_supported'] = 256 }],
     ['another issuer, and no fall-through to the second address', /its issuer is another one; set issuer to exactly that/, ({ answers, metadata }) => {
       const good = { ...metadata }
       answers.set(OAUTH, (_request, response) => json(response, good))
@@ -72,6 +74,8 @@ t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
     ['a token endpoint without TLS', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { metadata['token_endpoint'] = 'http://other.example/token' }],
     ['an authorization endpoint that is a script', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { metadata['authorization_endpoint'] = 'javascript:alert(1)' }],
     ['no authorization endpoint', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { delete metadata['authorization_endpoint'] }],
+    ['a list of authorization endpoints', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { metadata['authorization_endpoint'] = [metadata['authorization_endpoint']] }],
+    ['a token endpoint that is no text', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { metadata['token_endpoint'] = { toString: 'x' } }],
     ['no metadata at all', /neither .*openid-configuration/, ({ answers }) => { answers.set(OPENID, (_request, response) => json(response, {}, 404)) }],
     ['text', /: OAUTH_/, ({ answers }) => { answers.set(OPENID, (_request, response) => { response.end('text') }) }],
     ['a redirect', /: OAUTH_/, ({ answers }) => { answers.set(OPENID, (_request, response) => { response.writeHead(302, { location: '/elsewhere' }).end() }) }],

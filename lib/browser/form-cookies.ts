@@ -31,7 +31,7 @@ export function createFormCookies (ring: KeyRing, cookies: Cookies): FormCookies
 
   async function find (values: ReadonlyArray<string | undefined>, principal: Principal): Promise<string | undefined> {
     const found = await Promise.all(values.map(async value => await seals.open(value)))
-    return found.find(data => data?.owner === hashPrincipal(principal))?.id
+    return found.reverse().find(data => data?.owner === hashPrincipal(principal))?.id     // the newest, which is pushed out last
   }
 
   return {

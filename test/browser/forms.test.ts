@@ -162,3 +162,15 @@ t.test('reasons that were added after the page was shown are not agreed to eithe
   await refused(t, server, () => browser.post(shown.action, shown.fields), CSRF_FAILED)
   t.equal((await browser.press(url, '/start')).statusCode, 200)
 })
+
+t.test('a page of another user does not push out the cookie of the newest form, however many pages were opened at once', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  await Promise.all(Array.from({ length: 6 }, async () => await browser.get(url)))
+  const form = findForm(await browser.get(url), '/start')
+  browser.user = B
+  await browser.get('/connect')
+  browser.user = A
+  t.equal((await browser.post(form.action, form.fields)).statusCode, 200)
+})

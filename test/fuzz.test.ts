@@ -37,9 +37,9 @@ t.test('the fuzzer finds nothing wrong where nothing is, and tries every target'
 const PLANTED: Readonly<Record<string, { readonly spoil: (request: FastifyRequest, reply: FastifyReply) => unknown, readonly finds: RegExp }>> = {
   'a secret in the log': { spoil: request => { request.log.info({ seen: Buffer.from(String(request.headers.cookie)).toString('base64') }) }, finds: /cookie of (alice|bob|victim) stands in the log/ },
   'what was sent in the log': { spoil: request => { request.log.info(request.query) }, finds: /what was sent stands in the log/ },
-  'what was sent in an answer': { spoil: ({ url }, reply) => reply.header('x-seen', encodeURI(url)), finds: /what was sent comes back/ },
-  'a failure of one odd name in a query': { spoil: request => { if ('constructor' in Object(request.query) && Object.hasOwn(Object(request.query), 'constructor')) throw new Error('planted') }, finds: /status 500/ },
-  'an answer that does not come': { spoil: ({ method }) => ['GET', 'POST'].includes(method) ? undefined : new Promise(() => {}), finds: /timeout/i },
+  'what was sent in an answer': { spoil: ({ url }, reply) => { reply.header('x-seen', encodeURI(url)) }, finds: /what was sent comes back/ },
+  'a failure of a parameter that comes twice': { spoil: ({ query }) => { if (Object.values(query as object).some(Array.isArray)) throw new Error('planted') }, finds: /status 500/ },
+  'an answer that does not come': { spoil: ({ method }) => ['GET', 'POST'].includes(method) ? undefined : new Promise(() => {}), finds: /no end within 2000 ms/ },
   'a promise that nobody looks at': { spoil: ({ method }) => { if (!['GET', 'POST'].includes(method)) Promise.reject(new Error('planted')) }, finds: /crash: Error: planted/ }
 }
 

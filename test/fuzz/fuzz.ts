@@ -12,6 +12,8 @@ export interface Target<Input = any> {
   open? (): Promise<void>
   /** Before each round. */
   begin? (): Promise<void>
+  /** Before each input. */
+  prepare? (): Promise<void>
   /** @returns what became of it, to be counted. @throws when something does not hold that must hold for every input */
   try (input: Input): Promise<readonly string[]>
   /** After each round. @throws when something has moved that must not */
@@ -32,6 +34,8 @@ export interface FuzzOptions {
 
 /** Each target is tried, however little time there is. */
 const SHORTEST_MS = 200
+/** For what is done beside the inputs. */
+const SLOWEST_MS = 30_000
 const BLOCKED_MS = 20_000
 const MAX_TOLD = 2000
 
@@ -66,18 +70,19 @@ async function fuzzTarget (target: Target, { until, seed, tell, limitMs, shrink,
 
   async function tryInput (input: unknown): Promise<void> {
     const started = performance.now()
-    const became = await target.try(input)
+    const became = await within(limitMs, target.try(input))
     const took = performance.now() - started
     if (crash !== undefined) throw new Error(`a crash: ${describe(crash)}`)
-    if (took > limitMs) throw new Error(`it took ${took.toFixed(0)} ms`)
-    for (const one of became) outcomes.set(one, (outcomes.get(one) ?? 0) + 1)
+    if (took > limitMs) throw new Error(`no end within ${limitMs} ms`)
+    for (const one of became ?? []) outcomes.set(one, (outcomes.get(one) ?? 0) + 1)
   }
 
   /** @returns what went wrong */
   async function runRound (round: number): Promise<string | undefined> {
     let failed = false
     const property = fc.asyncProperty(target.inputs as fc.Arbitrary<unknown>, async input => {
-      if (failed) await target.begin?.()            // smaller ones meet what the first one has met
+      if (failed) await within(SLOWEST_MS, target.begin?.())            // smaller ones meet what the first one has met
+      await within(SLOWEST_MS, target.prepare?.())
       crash = undefined
       note(`${target.name}, seed ${round}: ${fc.stringify(input)}`)
       tried++
@@ -85,18 +90,18 @@ async function fuzzTarget (target: Target, { until, seed, tell, limitMs, shrink,
       await tryInput(input)
       failed = false
     })
-    await target.begin?.()
+    await within(SLOWEST_MS, target.begin?.())
     const left = Math.max(SHORTEST_MS, until - Date.now())
     const { counterexample, errorInstance } = await fc.check(property, {
-      seed: round, numRuns: target.round, interruptAfterTimeLimit: left, timeout: limitMs, endOnFailure: !shrink
+      seed: round, numRuns: target.round, interruptAfterTimeLimit: left, endOnFailure: !shrink
     })
     if (counterexample !== null) return `${errorInstance instanceof Error ? errorInstance.message : String(errorInstance)}\n${fc.stringify(counterexample[0]).slice(0, MAX_TOLD)}`
-    await target.end?.()
+    await within(SLOWEST_MS, target.end?.())
     return undefined
   }
 
   async function runRounds (): Promise<string | undefined> {
-    await target.open?.()
+    await within(SLOWEST_MS, target.open?.())
     for (let round = seed; round === seed || Date.now() < until; round++) {
       const problem = await runRound(round).catch(error => `beside the inputs: ${describe(error)}`)
       if (problem !== undefined) return `${problem}\nAgain: npm run test:fuzz -- --seed ${round} --only '${target.name}'`
@@ -106,14 +111,25 @@ async function fuzzTarget (target: Target, { until, seed, tell, limitMs, shrink,
 
   process.on('uncaughtException', crashed).on('unhandledRejection', crashed)
   try {
-    const problem = await runRounds()
+    const problem = await runRounds().catch(describe)
     const counts = [...outcomes].sort(([a], [b]) => a < b ? -1 : 1).map(([outcome, count]) => `${count} × ${outcome}`)
     tell(`${target.name}: ${tried} inputs, seed ${seed}, ${((Date.now() - began) / 1000).toFixed(1)} s: ${counts.join(', ')}`)
     if (problem !== undefined) tell(`FAILED: ${problem}`)
     return problem === undefined
   } finally {
-    await target.close?.()
+    await within(SLOWEST_MS, target.close?.())
     process.off('uncaughtException', crashed).off('unhandledRejection', crashed)
+  }
+}
+
+/** Waits no longer for what hangs. */
+async function within<T> (ms: number, promise: Promise<T> | undefined): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => reject(new Error(`no end within ${ms} ms`)), ms) })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

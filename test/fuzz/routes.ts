@@ -19,6 +19,8 @@ export function routes (name: string, options: WorldOptions, over: 'inject' | 's
   const spellings = { inject: fc.constant(null), socket: spelling, both: fc.option(spelling, { freq: 2 }) }
   let world: World
   let wire: ReturnType<typeof createWire>
+  /** Those who have used up what they had: it is made anew, so that the next request gets as far. */
+  const worn: Person[] = []
 
   function check ({ urls, answers }: Exchange, sent: string, canary: string, visitors: readonly Person[]): string[] {
     const early = answers.filter(isEarly)
@@ -44,7 +46,13 @@ export function routes (name: string, options: WorldOptions, over: 'inject' | 's
       world = await startWorld(options)
       wire = createWire(world.app.server)
     },
-    begin: async () => await world.begin(),
+    async begin () {
+      worn.length = 0
+      await world.begin()
+    },
+    async prepare () {
+      for (const person of worn.splice(0)) await world.renew(person)
+    },
     async try ({ spelling, ...input }) {
       const canary = randomBytes(8).toString('hex')
       const draft = draftOf(input, world.people, canary)
@@ -53,8 +61,7 @@ export function routes (name: string, options: WorldOptions, over: 'inject' | 's
       const visitors = world.people.filter(({ session }) => session !== undefined && sent.includes(session[1]))
       try {
         const outcomes = check(exchange, sent, canary, visitors)
-        // What they have used up is made anew, so that the next request gets as far.
-        if (exchange.answers.some(hasMoved)) for (const visitor of visitors) await world.renew(visitor)
+        if (exchange.answers.some(hasMoved)) worn.push(...visitors)
         return outcomes
       } catch (error) {
         throw new Error(`${(error as Error).message}\n${sent.slice(0, 2000)}`)

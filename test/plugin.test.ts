@@ -50,6 +50,21 @@ t.test('the host\'s hooks, parsers, error and 404 handlers are its own', async t
   t.ok(hooked.includes('/connect/no/such/page'), 'the host\'s hooks see our routes too, as with any plugin')
 })
 
+t.test('a host that answers all other addresses does not answer ours', async t => {
+  const lines: string[] = []
+  const app = Fastify({ logger: { stream: { write (line: string) { lines.push(line) } } } })
+  t.teardown(() => app.close())
+  app.route({ method: ['GET', 'POST', 'OPTIONS'], url: '/*', handler: async () => 'host' })
+  await app.register(mcpConnect, options())
+  t.equal((await app.inject('/elsewhere')).body, 'host')
+  for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'] as const) {
+    const answer = await app.inject({ method, url: '/connect/callback/acme/?code=canary&state=canary' })
+    t.equal(answer.statusCode, 404, method)
+    t.match(answer.headers, { 'x-frame-options': 'DENY' })
+  }
+  t.notMatch(lines.join(''), 'canary')
+})
+
 t.test('beside the host\'s own @fastify/cookie, @fastify/formbody and @fastify/session', async t => {
   const app = Fastify()
   t.teardown(() => app.close())

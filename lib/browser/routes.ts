@@ -65,4 +65,7 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   route('POST', '/:id/start', interaction.start)
   route('POST', '/:id/decline', interaction.decline)
   route('GET', '/:id/done', interaction.done)
+
+  // What is not found here is not for a wildcard of the host's, such as its CORS has for preflights.
+  app.route({ method: [...METHODS], url: '/*', exposeHeadRoute: false, handler: async () => { throw new NotFoundError() } })
 }

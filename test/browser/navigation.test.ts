@@ -1,7 +1,7 @@
 import t from 'tap'
 import { assertNavigation } from '../../lib/browser/navigation.js'
-import { title } from '../fixtures/browser.js'
 import { startWithLogin } from '../fixtures/login.js'
+import { refused, type Refusal } from '../fixtures/refused.js'
 import { A, startServer } from '../fixtures/server.js'
 
 const NO_VISITS: ReadonlyArray<Readonly<Record<string, string>>> = [
@@ -9,6 +9,8 @@ const NO_VISITS: ReadonlyArray<Readonly<Record<string, string>>> = [
   { 'sec-purpose': 'prefetch' }, { 'sec-purpose': 'prefetch;prerender' }, { 'sec-purpose': 'prerender' }, { purpose: 'prefetch' }, { purpose: 'Preview' },
   { 'x-purpose': 'preview' }, { 'x-moz': 'PREFETCH' }
 ]
+
+const NAVIGATION_REQUIRED: Refusal = { status: 403, code: 'NAVIGATION_REQUIRED' }
 
 t.test('BRW-05 what is loaded in advance, or inside of a page, is no visit; whoever says nothing is let through', async t => {
   for (const headers of NO_VISITS) t.throws(() => assertNavigation({ headers } as never), { code: 'FST_MCP_CONNECT_NAVIGATION_REQUIRED' }, JSON.stringify(headers))
@@ -20,12 +22,7 @@ t.test('BRW-05 an authorization response that is no visit moves nothing', async 
   const { url } = await server.elicit(A)
   const browser = server.browser(A)
   const callback = await server.untilCallback(browser, url)
-  for (const headers of NO_VISITS) {
-    const answer = await browser.get(callback.href, headers)
-    t.equal(answer.statusCode, 403, JSON.stringify(headers))
-    t.equal(answer.headers['set-cookie'], undefined)
-  }
-  t.equal(server.acme.tokenRequests, 0)
+  for (const headers of NO_VISITS) await refused(t, server, () => browser.get(callback.href, headers), { ...NAVIGATION_REQUIRED, what: JSON.stringify(headers) })
   t.equal((await browser.get(callback.href, { 'sec-fetch-dest': 'document' })).statusCode, 303)
 })
 
@@ -33,9 +30,7 @@ t.test('BRW-05 nor does the answer to a sign-in', async t => {
   const server = await startWithLogin(t)
   const { browser, untilCallback } = server.person('alice')
   const callback = await untilCallback()
-  const asked = server.authorizationServer.tokenRequests
-  for (const headers of NO_VISITS) t.not((await browser.get(callback.href, headers)).statusCode, 303, JSON.stringify(headers))
-  t.equal(server.authorizationServer.tokenRequests, asked)
-  t.not(title(await browser.get(callback.href)), 'This sign-in could not be matched')
+  for (const headers of NO_VISITS) await refused(t, server, () => browser.get(callback.href, headers), { ...NAVIGATION_REQUIRED, what: JSON.stringify(headers) })
+  t.equal((await browser.get(callback.href)).statusCode, 303)
   t.equal((await browser.get('/connect')).statusCode, 200)
 })

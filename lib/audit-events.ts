@@ -32,12 +32,12 @@ export interface AuditedAttempt extends AuditedElicitation {
 
 /** A request of a browser that was turned down; what it is about stands in it as far as that is known. */
 export interface AuditedRefusal extends Partial<AuditedElicitation> {
-  /** The code of the error. */
+  /** The code of the error, ours or Fastify's; `OTHER` for errors of others. */
   readonly code: string
 }
 
 /** Why a guarded handler did not run, and its caller was sent no link either. */
-export type BlockReason = 'no principal' | 'not authorized' | 'not connected' | 'declined' | 'scopes withheld' | 'unreadable' | 'failure'
+export type BlockReason = 'no_principal' | 'not_authorized' | 'not_connected' | 'declined' | 'scopes_withheld' | 'unreadable' | 'failure'
 
 /** What each event tells, by its name. */
 export interface AuditEvents {
@@ -76,7 +76,7 @@ export interface AuditEvents {
   'csrf.failed': AuditedRefusal
   /** Any other request that was turned down. */
   'request.refused': AuditedRefusal
-  /** A request that a provider or the store has failed. Faults of others, such as your hooks, are in the log alone. */
+  /** A request that a provider, the store or a mistake has failed, also one of yours. */
   'request.failed': AuditedRefusal
 
   /** An authorization code is about to be redeemed; one of the three below follows, unless the process is killed. */
@@ -91,13 +91,13 @@ export interface AuditEvents {
   /** A handler has received a connection. */
   'vault.read': AuditedConnection
   /** A grant was stored. */
-  'vault.write': AuditedConnection
+  'vault.written': AuditedConnection
   /** A grant was deleted: the user has disconnected, or another attempt has won. */
   'vault.deleted': AuditedConnection
   /** A grant cannot be opened: it was changed or moved, or the key with this id is not in `keys`. */
   'vault.decrypt_failed': AuditedConnection & { readonly keyId: string }
   /** A grant was sealed anew with the newest key. Whose provider it is of is not known. */
-  'vault.rewrapped': { readonly principal: string }
+  'vault.resealed': { readonly principal: string }
 
   /** A guarded handler did not run, and its caller was told why. */
   'guard.blocked': Partial<AuditIds> & { readonly reason: BlockReason, readonly providers: readonly string[] }
@@ -111,7 +111,7 @@ export interface AuditEvents {
   /** All sessions of somebody were ended. */
   'session.revoked': AuditIds
   /** An answer of the authorization server that has signed nobody in. */
-  'session.refused': AuditedRefusal
+  'session.refused': Partial<AuditIds> & { readonly code: string }
 }
 
 export type AuditEventName = keyof AuditEvents

@@ -45,8 +45,8 @@ function isPublic (address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_IPV6))
 }
 
-/** The address that stands in a URL instead of a name; `null` when there is a name. */
-export function literalAddress ({ hostname }: URL): string | null {
+/** Whether a URL may be requested, as far as that is known before its host is looked up. */
+export function mayRequest ({ hostname }: URL, policy: AddressPolicy): boolean {
   const address = hostname.replace(/^\[|\]$/g, '')
-  return ipaddr.isValid(address) ? address : null
+  return !ipaddr.isValid(address) || mayConnect(hostname, address, policy)
 }

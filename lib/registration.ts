@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { literalAddress, mayConnect, type AddressPolicy } from './ip-address.js'
+import { mayRequest, type AddressPolicy } from './ip-address.js'
 import { allowLoopbackHttp, isSecure } from './loopback.js'
 import { scopesSchema } from './schemas.js'
 
@@ -27,7 +27,7 @@ export function urlSchema ({ loopback }: Pick<AddressPolicy, 'loopback'>): z.Zod
 
 /** An address that this package itself connects to. */
 export function endpointSchema (policy: AddressPolicy): z.ZodString {
-  return urlSchema(policy).refine(value => !URL.canParse(value) || isPublic(new URL(value), policy),
+  return urlSchema(policy).refine(value => !URL.canParse(value) || mayRequest(new URL(value), policy),
     'leads to an address that is not public; if that is meant to be so, put the host into privateHosts')
 }
 
@@ -49,11 +49,6 @@ export function registrationShape (policy: AddressPolicy) {
       }
     })
   }
-}
-
-function isPublic (url: URL, policy: AddressPolicy): boolean {
-  const address = literalAddress(url)
-  return address === null || mayConnect(url.hostname, address, policy)
 }
 
 function isSafeUrl (value: string, loopbackHttp: boolean): boolean {

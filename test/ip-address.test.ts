@@ -1,5 +1,5 @@
 import t from 'tap'
-import { literalAddress, mayConnect } from '../lib/ip-address.js'
+import { mayConnect, mayRequest } from '../lib/ip-address.js'
 import { defineProvider } from '../lib/index.js'
 
 const SPECIAL = ['0.0.0.0', '255.255.255.255', '224.0.0.1', '240.0.0.1', '169.254.169.254', '192.0.0.1', '192.0.2.1', '198.18.0.1', '192.88.99.1',
@@ -23,13 +23,15 @@ t.test('OAR-28 an address in a URL is read however it is spelled, and refused at
     ['127.1', '127.0.0.1'], ['0x7f000001', '127.0.0.1'], ['2130706433', '127.0.0.1'], ['017700000001', '127.0.0.1'], ['127.0.0.1.', '127.0.0.1'],
     ['[::1]', '::1'], ['[::ffff:a9fe:a9fe]', '::ffff:a9fe:a9fe'], ['[::ffff:169.254.169.254]', '::ffff:a9fe:a9fe'], ['169.254.169.254', '169.254.169.254'], ['10.1', '10.0.0.1'], ['[fc00::1]', 'fc00::1']
   ] as const) {
-    t.equal(literalAddress(new URL(`https://${host}/`)), address, host)
+    const url = new URL(`https://${host}/`)
+    t.notOk(mayRequest(url, { privateHosts: [], loopback: false }), host)
+    t.equal(mayRequest(url, { privateHosts: [url.hostname], loopback: false }), !['::ffff:a9fe:a9fe', '169.254.169.254'].includes(address), address)
     const definition = { name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] }
     const refused = { code: 'FST_MCP_CONNECT_OPTIONS', message: /leads to an address that is not public.*privateHosts/s }
     t.throws(() => defineProvider({ ...definition, issuer: `https://${host}` }), refused)
     t.throws(() => defineProvider({ ...definition, endpoints: { authorization: 'https://acme.example/a', token: `https://${host}/token` } }), refused)
   }
-  t.equal(literalAddress(new URL('https://acme.example/')), null)
+  t.ok(mayRequest(new URL('https://acme.example/'), { privateHosts: [], loopback: false }), 'a name is looked up first')
 })
 
 t.test('privateHosts are hosts, as URLs have them', async t => {

@@ -41,11 +41,10 @@ export function createErrorHandler (services: BrowserServices): (error: unknown,
     return { label: 'Your connections', url: urls.connections }
   }
 
-  /** Errors of others, which may hold anything, are for the log; ours are events, too. @param code empty for errors of others */
+  /** What the host refuses is its own to audit. @param code empty for errors of others, which may hold anything */
   function tell (thrown: unknown, code: string, status: number, request: FastifyRequest): void {
     const error = thrown instanceof Error ? thrown : new Error('something that is no Error was thrown')
-    if (code !== '') tellRefusal(services, error, code, status, request)
-    else if (status >= 500) request.log.error({ err: error }, 'mcp-connect: failed')
+    if (code !== '' || status >= 500) tellRefusal(services, error, code, status, request)
     else request.log.warn({ route: request.routeOptions.url, status, reason: error.message }, 'mcp-connect: refused by this application')
   }
 

@@ -9,7 +9,11 @@ const styleHash = createHash('sha256').update(STYLE).digest('base64')
 
 /** Writes the headers of every answer, whatever its status, when hooks of the host have written theirs. No other origin may read our pages. */
 export function writeHeaders (reply: FastifyReply, secure: boolean): void {
-  for (const name of Object.keys(reply.getHeaders())) if (name.startsWith('access-control-')) reply.removeHeader(name).raw.removeHeader(name)
+  for (const name of Object.keys(reply.getHeaders())) {
+    if (!name.startsWith('access-control-')) continue
+    reply.removeHeader(name)
+    reply.raw.removeHeader(name)                   // where middleware in the manner of Express writes
+  }
   reply.headers({
     'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
     'x-frame-options': 'DENY',

@@ -22,23 +22,35 @@ const EVENTS = new Map<string, RefusalEventName>(Object.entries({
   SIGN_IN_FAILED: 'session.refused'
 }))
 
-/** Where they mean something else. */
+/** What they mean at the redirection endpoint of a provider. */
 const AT_CALLBACK = new Map<string, RefusalEventName>(Object.entries({
   CONSUMED: 'callback.replay',
   SIGN_IN_REQUIRED: 'callback.session_missing'
 }))
 
+/** At that of the login. */
+const AT_LOGIN = new Map<string, RefusalEventName>(Object.entries({
+  ISS_MISMATCH: 'session.refused'
+}))
+
+const AT: ReadonlyArray<readonly [ending: string, events: ReadonlyMap<string, RefusalEventName>]> = [['/callback/:provider', AT_CALLBACK], ['/login/callback', AT_LOGIN]]
+
+/** Instead of the code of an error that is neither ours nor Fastify's. */
+const OTHER = 'OTHER'
+
 /**
- * Tells of a request that ends with an error of ours or of Fastify's: one event for each, in words of ours. The log says more
- * for the operator: what our errors say is safe, and the cause of a fault is for the log alone.
+ * Tells of a request that ends with an error of ours or of Fastify's, or with a fault of others: one event for each, in words of
+ * ours. The log says more for the operator: what our errors say is safe, and what is behind a fault is for the log alone.
+ * @param code empty for errors of others
  */
 export function tellRefusal ({ audit, providers }: BrowserServices, error: Error, code: string, status: number, request: FastifyRequest): void {
   const { visitor = null, about, differing = [] } = recall(request)
   const route = request.routeOptions.url
   const { provider = '' } = (request.params ?? {}) as { provider?: string }
   const who = visitor === null ? {} : auditIdsOf(visitor.principal)
-  const facts: AuditedRefusal = { ...who, ...providers.has(provider) && { provider }, ...about, code }
-  const details = { log: request.log, code, route, ...shortCode(code) !== '' && { reason: error.message }, ...status >= 500 && error.cause !== undefined && { err: error.cause } }
+  const facts: AuditedRefusal = { ...who, ...providers.has(provider) && { provider }, ...about, code: code === '' ? OTHER : code }
+  const fault = code === '' ? error : error.cause
+  const details = { log: request.log, route, ...shortCode(code) !== '' && { reason: error.message }, ...status >= 500 && fault !== undefined && { err: fault } }
 
   if (error instanceof RateLimitedError) {
     const { limit, first, retryAfterMs } = error
@@ -51,7 +63,7 @@ export function tellRefusal ({ audit, providers }: BrowserServices, error: Error
   } else audit(eventOf(shortCode(code), status, route), facts, details)
 }
 
-function eventOf (code: string, status: number, route: string | undefined): RefusalEventName {
-  const atCallback = route?.endsWith('/callback/:provider') === true ? AT_CALLBACK.get(code) : undefined
-  return atCallback ?? EVENTS.get(code) ?? (status < 500 ? 'request.refused' : 'request.failed')
+function eventOf (code: string, status: number, route = ''): RefusalEventName {
+  const there = AT.find(([ending]) => route.endsWith(ending))?.[1].get(code)
+  return there ?? EVENTS.get(code) ?? (status < 500 ? 'request.refused' : 'request.failed')
 }

@@ -98,7 +98,7 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
         await check()
         return await vault.put(owner, name, sealed, stored?.revision ?? null) === null ? LOST : entry.id
       })
-      audit('vault.write', { ...auditIdsOf(principal), provider })
+      audit('vault.written', { ...auditIdsOf(principal), provider })
       return saved
     },
 

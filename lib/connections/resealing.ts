@@ -54,7 +54,7 @@ export function createResealing ({ vault, sealer, audit, log }: { vault: TokenVa
         if (sealed === null) return { kind: 'current' }
         if (dryRun) return { kind: 'resealed' }
         if (await withTimeout(vault.put(owner, name, sealed, stored.revision), PUT_TIMEOUT_MS) === null) return LOST
-        audit('vault.rewrapped', { principal: owner })
+        audit('vault.resealed', { principal: owner })
         return { kind: 'resealed' }
       } catch (error) {
         if (error instanceof SealBrokenError) return { kind: 'unreadable', keyId: sealer.keyIdOf(stored.value) }

@@ -64,18 +64,18 @@ export function createDecide (services: GuardServices): Decide {
   function identify ({ claims }: GuardedCall): Principal {
     if (claims === undefined) {
       log.error('mcp-connect: a guarded handler was called without verified claims; have your bearer verification set authInfo.extra to the claims of the access token')
-      throw new BlockedError('no principal', texts.NO_PRINCIPAL)
+      throw new BlockedError('no_principal', texts.NO_PRINCIPAL)
     }
     const made = services.principal(claims)
     const principal = parsePrincipal(made)
     if (principal !== null) return principal
     log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${explainInvalidPrincipal(made)}. Have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
-    throw new BlockedError('no principal', texts.NO_PRINCIPAL)
+    throw new BlockedError('no_principal', texts.NO_PRINCIPAL)
   }
 
   async function look (principal: Principal, requirement: Requirement): Promise<Needed> {
     const { key, provider } = requirement
-    if (!await services.authorize(principal, key)) throw new BlockedError('not authorized', texts.notAuthorized(requirement))
+    if (!await services.authorize(principal, key)) throw new BlockedError('not_authorized', texts.notAuthorized(requirement))
     const found = await connections.look(principal, key, provider.issuer)
     return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, unreadable: found.kind === 'unreadable', found }
   }
@@ -151,12 +151,12 @@ export function createDecide (services: GuardServices): Decide {
     const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)
     if (withheld.length > 0) {
       const lacking = withheld.map(one => ({ ...one, scopes: missingScopes(one.entry!.grant, one.scopes) }))
-      return await fallBack(principal, call, [...missing, ...withheld], 'scopes withheld', `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
+      return await fallBack(principal, call, [...missing, ...withheld], 'scopes_withheld', `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
     }
     const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
-    if (!canElicit) return await fallBack(principal, call, missing, 'not connected', message)
+    if (!canElicit) return await fallBack(principal, call, missing, 'not_connected', message)
     const elicited = await elicit(principal, call, missing).catch(noteLimited(principal, call))
-    if (elicited === undefined) return await fallBack(principal, call, missing, 'not connected', message)
+    if (elicited === undefined) return await fallBack(principal, call, missing, 'not_connected', message)
     if (elicited !== null) return { kind: 'elicit', elicitations: elicited, message }
     if (attempts === 1) throw new StoreContentionError()      // a store that loses its records would keep us here for ever
     return await decide(principal, requirements, call, attempts - 1)

@@ -105,8 +105,8 @@ async function discover (registration: Registration): Promise<Configuration> {
       if (error instanceof ProviderMisconfiguredError) throw error
       const reason = status >= 500 ? `status ${status}` : failureReason(error)
       if (reason === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') throw new ProviderMisconfiguredError(describeProvider(registration), OTHER_ISSUER)
-      // The library's own codes say that an answer came and was not what it must be.
-      throw reason.startsWith('OAUTH_')
+      // The library's own codes say that an answer came and was not what it must be; ours, that none was asked for.
+      throw /^(OAUTH_|not_)/.test(reason)
         ? new ProviderMisconfiguredError(describeProvider(registration), reason)
         : new ProviderUnavailableError(describeProvider(registration), reason)
     }

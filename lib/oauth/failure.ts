@@ -10,6 +10,8 @@ const KNOWN = ['invalid_request', 'invalid_client', 'invalid_grant', 'unauthoriz
   'unsupported_response_type', 'invalid_scope', 'invalid_target', 'access_denied', 'server_error', 'temporarily_unavailable',
   'incorrect_client_credentials', 'redirect_uri_mismatch', 'bad_verification_code', 'unverified_user_email']
 
+const NOT_PUBLIC = 'not_public (an address of its host is a private or special one; if that is meant to be so, put the host into privateHosts)'
+
 /** The code if it is a known one. Safe to log, which a server's own text is not. */
 export function knownCode (code: string): string {
   return KNOWN.includes(code) ? code : 'an error of its own'
@@ -30,7 +32,7 @@ export function failureReason (error: unknown): string {
   if (error instanceof client.ClientError) return errorInBody(error) ?? error.code ?? failureReason(error.cause)
   // A challenge comes with status 401, which says that the client could not authenticate (RFC 6749 section 5.2).
   if (error instanceof client.WWWAuthenticateChallengeError) return 'invalid_client'
-  if (error instanceof OutboundError) return error.reason
+  if (error instanceof OutboundError) return error.reason === 'not_public' ? NOT_PUBLIC : error.reason
   const { code } = Object((error as Error | undefined)?.cause) as { code?: unknown }
   return typeof code === 'string' && /^[A-Z_]+$/.test(code) ? `network_error (${code})` : 'network_error'
 }

@@ -1,16 +1,18 @@
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { literalAddress, mayConnect, type AddressPolicy } from '../ip-address.js'
+import type { Agent } from 'undici'
+import { mayConnect, mayRequest, type AddressPolicy } from '../ip-address.js'
 import { allowLoopbackHttp, isSecure } from '../loopback.js'
 import type { Registration } from '../types.js'
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 64 * 1024
-const NOT_PUBLIC = 'it leads to an address that is not public; if that is meant to be so, put its host into privateHosts'
+/** Of these a Response takes no body, not even an empty one (Fetch standard, "null body status"). */
+const BODILESS = [204, 205, 304]
 
-/** A request that was not sent, or an answer that was not taken. Its reason is fit for the operator's log. */
+/** A request that was not sent, or an answer that was not taken. */
 export class OutboundError extends Error {
-  constructor (readonly reason: string) {
+  constructor (readonly reason: 'not_https' | 'not_public' | 'answer_too_large') {
     super(reason)
   }
 }
@@ -26,14 +28,12 @@ type Resolve = (hostname: string, options: LookupOptions & { all: true }, done: 
 export function createOutboundFetch (registration: Pick<Registration, 'privateHosts' | typeof allowLoopbackHttp>, resolve: Resolve = dns.lookup): Fetch {
   const loopback = registration[allowLoopbackHttp] === true
   const policy: AddressPolicy = { privateHosts: registration.privateHosts, loopback }
-  let dispatcher: import('undici').Agent | undefined
+  let dispatcher: Agent | undefined
 
   return async (url, init) => {
     const target = new URL(url)
     if (!isSecure(target, loopback)) throw new OutboundError('not_https')
-    // A literal address is not looked up.
-    const literal = literalAddress(target)
-    if (literal !== null && !mayConnect(target.hostname, literal, policy)) throw new OutboundError(NOT_PUBLIC)
+    if (!mayRequest(target, policy)) throw new OutboundError('not_public')      // a literal address is not looked up
     const { default: undici } = await import('undici')      // late, since loading it takes a tenth of a second
     dispatcher ??= new undici.Agent({ pipelining: 0, connect: { lookup: checkedLookup(policy, resolve) } })
     const timeout = AbortSignal.timeout(TIMEOUT_MS)
@@ -42,8 +42,7 @@ export function createOutboundFetch (registration: Pick<Registration, 'privateHo
       throw error.cause instanceof OutboundError ? error.cause : error
     })
     const body = await readLimited(response.body)
-    const bodiless = response.status === 204 || response.status === 304
-    return new Response(bodiless ? null : body, { status: response.status, headers: [...response.headers] })
+    return new Response(BODILESS.includes(response.status) ? null : body, { status: response.status, headers: [...response.headers] })
   }
 }
 
@@ -53,7 +52,7 @@ function checkedLookup (policy: AddressPolicy, resolve: Resolve): LookupFunction
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return done(error, [])
       const allowed = addresses.length > 0 && addresses.every(({ address }) => mayConnect(hostname, address, policy))
-      if (!allowed) return done(new OutboundError(NOT_PUBLIC), [])
+      if (!allowed) return done(new OutboundError('not_public'), [])
       const [{ address, family }] = addresses as [LookupAddress]
       if (options.all === true) done(null, addresses)
       else done(null, address, family)

@@ -28,10 +28,10 @@ export const LEVELS: Readonly<Record<AuditEventName, 'debug' | 'info' | 'warn' |
   'exchange.refused': 'info',
   'exchange.orphan_possible': 'warn',
   'vault.read': 'debug',
-  'vault.write': 'info',
+  'vault.written': 'info',
   'vault.deleted': 'info',
   'vault.decrypt_failed': 'error',
-  'vault.rewrapped': 'debug',
+  'vault.resealed': 'debug',
   'guard.blocked': 'info',
   'ratelimit.hit': 'warn',
   'session.started': 'info',
@@ -51,7 +51,7 @@ export function createAudit (log: FastifyBaseLogger, onAudit: ((event: AuditEven
     const event = Object.freeze({ event: name, at: Date.now(), ...facts }) as AuditEvent
     attempt(() => own[LEVELS[name]]({ audit: event, ...details }, `mcp-connect: ${name}`),
       () => attempt(() => log.error(`mcp-connect: ${name}, which this application's logger fails to write in full`)))
-    attempt(() => { Promise.resolve(onAudit?.(event)).catch(failed) }, failed)
+    if (onAudit !== undefined) attempt(() => { Promise.resolve(onAudit(event)).catch(failed) }, failed)
   }
 }
 

@@ -20,14 +20,13 @@ export function defineProvider (definition: ProviderDefinition): Provider {
 }
 
 function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
-  const endpoint = endpointSchema(policy)
   const origin = urlSchema(policy).refine(value => URL.canParse(value) && new URL(value).origin === value,
     'must be an origin, such as https://api.example.com, without a path or a trailing slash')
     .refine(value => !value.includes('*'), 'must be one origin: there are no wildcards')
   const shape = {
     name: displayText(100),
     ...registrationShape(policy),
-    endpoints: z.strictObject({ authorization: endpoint, token: endpoint }, { error: objectErrors(['authorization', 'token']) }).readonly().exactOptional(),
+    endpoints: z.strictObject({ authorization: urlSchema(policy), token: endpointSchema(policy) }, { error: objectErrors(['authorization', 'token']) }).readonly().exactOptional(),
     scopeSeparator: z.enum([' ', ','], 'must be " " or ","').default(' '),
     apiOrigins: z.array(origin, NO_API).min(1, NO_API).readonly()
   }

@@ -71,7 +71,7 @@ await inEachEngine(t, 'cookies that a neighbour plants', async (t, browser) => {
   })
 
   await t.test('T13 without https, what another port plants is noticed, since it comes twice', async t => {
-    const server = await startOnSite(t, { host: 'localhost', secure: false })
+    const server = await startOnSite(t, { hostname: 'localhost', secure: false })
     const neighbour = await openSite(t, 'localhost', { secure: false })
     const [{ page: bob }, { page: alice }] = [await openPerson(t, browser), await openPerson(t, browser)]
     await signIn(bob, server.connectionsUrl, 'bob')

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
+import { memoryStore } from '../../lib/index.js'
 import { A, A2, A3, B, startServer } from '../fixtures/server.js'
 
 t.test('TEN-01 the same subject in another tenant, or at another issuer, is not connected', async t => {
@@ -33,4 +34,15 @@ t.test('TEN-03 calls of two tenants interleaved a thousand times never share a t
   t.match(tokens, [/^Bearer ./, /^Bearer ./])
   t.not(tokens[0], tokens[1])
   t.strictSame(await Promise.all(Array.from({ length: 1000 }, (_, i) => call(i))), Array.from({ length: 1000 }, (_, i) => tokens[i % 2]))
+})
+
+t.test('T06 what another issuer has granted is no connection to this provider', async t => {
+  const [store, keys] = [memoryStore(), [randomBytes(32).toString('base64')]]
+  const before = await startServer(t, { store, keys })
+  const { url } = await before.elicit(A)
+  const browser = before.browser(A)
+  await browser.get((await before.untilCallback(browser, url)).href)
+  const after = await startServer(t, { store, keys })
+  t.match(await after.elicit(A), { id: /^[\w-]{43}$/ }, 'the tool asks')
+  t.match((await after.browser(A).get('/connect')).body, 'this server has changed where it asks for access')
 })

@@ -1,4 +1,6 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import t from 'tap'
+import { openMcpSession } from '../fixtures/mcp-session.js'
 import { pause } from '../fixtures/pause.js'
 import { A, startServer } from '../fixtures/server.js'
 
@@ -92,4 +94,27 @@ t.test('a call whose second look fails waits for nothing', async t => {
   t.equal((await browser.get((await server.untilCallback(browser, url)).href)).statusCode, 303)
   await late.client.ping()
   t.strictSame(late.completed, [])
+})
+
+t.test('of several links, one that need not be waited for any longer is not handed out: the call is decided anew', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const mcp = new McpServer({ name: 'test', version: '1.0.0' })
+  const { requireConnection } = server.app.mcpConnect.for(mcp)
+  mcp.registerTool('both', {}, requireConnection(['acme', 'other'], {}, () => ({ content: [] })))
+  const session = await openMcpSession(mcp, { user: A, clientId: 'client-2' })
+  t.teardown(() => session.close())
+  const { get } = server.store.vault
+  let looks = 0
+  t.intercept(server.store.vault, 'get', {
+    value: async (...args: Parameters<typeof get>) => {
+      const found = await get(...args)
+      if (++looks === 2) t.equal((await browser.get(callback.href)).statusCode, 303, 'acme is connected once it was found to be missing')
+      return found
+    }
+  })
+  const { elicitations } = await session.client.callTool({ name: 'both' }).catch(error => error)
+  t.equal(elicitations.length, 1)
 })

@@ -76,8 +76,8 @@ export const login = [
     { name: 'the address of the login may hold what ends a header', find: '[\\x21-\\x7E]*$/i', replace: '[^]*$/i' }
   ),
   ...mutationsOf('lib/browser/visit-limits.ts', LIMITS,
-    { name: 'visitors are not limited by address', find: "await byAddress.count(hashFields('address', addressKey(ip)))", replace: '' },
-    { name: 'users are not limited', find: 'await byPrincipal.count(hashPrincipal(visitor.principal))', replace: '' },
+    { name: 'visitors are not limited by address', find: "await byAddress.count(hashFields('address', addressKey(ip)))", replace: 'return' },
+    { name: 'users are not limited', find: 'await byPrincipal.count(hashPrincipal(visitor.principal))', replace: 'return' },
     { name: 'users who share an address get in the way of each other', find: 'if (visitor === null) await byAddress', replace: 'await byAddress', also: [{ find: '      else await byPrincipal', replace: '      if (visitor !== null) await byPrincipal' }] },
     { name: 'the address is stored in the clear', find: "hashFields('address', addressKey(ip))", replace: 'addressKey(ip)' }
   ),

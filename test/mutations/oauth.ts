@@ -3,6 +3,8 @@ import { mutationsOf } from './mutation.js'
 
 const SCRIPTED = ['test/oauth/scripted-server.test.ts']
 const RESPONSE = ['test/oauth/authorization-response.test.ts']
+const PARAMETERS = ['test/oauth/authorization-request.test.ts']
+const CLAIMS = ['test/oauth/claims.test.ts']
 const REQUEST = ['test/browser/authorization-response.test.ts']
 const IDENTITY = ['test/browser/identity.test.ts']
 
@@ -15,22 +17,23 @@ export const oauth = [
     { name: 'no code challenge is sent', find: 'code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),', replace: '' },
     { name: 'the code verifier is sent as the challenge', find: 'code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),', replace: 'code_challenge: codeVerifier,' },
     { name: 'the challenge is said to be plain', find: "code_challenge_method: 'S256'", replace: "code_challenge_method: 'plain'" },
-    { name: 'the code verifier can be guessed', find: 'client.randomPKCECodeVerifier()', replace: "'v'.repeat(43)" },
+    { name: 'the code verifier can be guessed', find: 'client.randomPKCECodeVerifier()', replace: "'v'.repeat(43)", tests: PARAMETERS },
     { name: 'no nonce is sent', find: '...nonce !== undefined && { nonce },', replace: '', tests: SCRIPTED },
     { name: 'an id_token is bound by no nonce', find: "scopes.includes('openid') ? client.randomNonce() : undefined", replace: 'undefined', tests: SCRIPTED },
-    { name: 'the nonce can be guessed', find: 'client.randomNonce()', replace: "'nonce'", tests: SCRIPTED },
+    { name: 'the nonce can be guessed', find: 'client.randomNonce()', replace: "'nonce'", tests: PARAMETERS },
     { name: 'no state is sent', find: '    state,\n', replace: '' },
     { name: 'no redirect URI is sent', find: '    redirect_uri: redirectUri,\n', replace: '' },
     {
       name: 'further parameters of the provider take the place of ours',
       find: '    ...registration.authorizationParameters,\n',
       replace: '',
-      also: [{ find: '...prompt !== undefined && { prompt }', replace: '...prompt !== undefined && { prompt },\n    ...registration.authorizationParameters' }]
+      also: [{ find: '...prompt !== undefined && { prompt }', replace: '...prompt !== undefined && { prompt },\n    ...registration.authorizationParameters' }],
+      tests: PARAMETERS
     },
     { name: 'further parameters of the provider are left out', find: '    ...registration.authorizationParameters,\n', replace: '' },
     { name: 'no resource indicator is sent', find: '...registration.resource !== undefined && { resource: registration.resource },', replace: '' },
     { name: 'a server is not asked for another account', find: '...prompt !== undefined && { prompt }', replace: '', tests: IDENTITY },
-    { name: 'an empty scope is sent', find: '...scopes.length > 0 && {', replace: '...{', tests: REQUEST }
+    { name: 'an empty scope is sent', find: '...scopes.length > 0 && {', replace: '...{', tests: PARAMETERS }
   ),
   ...mutationsOf('lib/oauth/authorization-response.ts', RESPONSE,
     { name: 'a state may be of any form', find: 'state: z.string().regex(RANDOM_TOKEN)', replace: 'state: z.string()' },
@@ -71,18 +74,18 @@ export const oauth = [
     },
     { name: 'a label may be made of an object', find: "typeof value === 'string' && value", replace: 'value !== undefined && value', tests: SCRIPTED },
     { name: 'the claims of the id_token count though those of the access token were asked for', find: 'if (registration.resource !== undefined) {', replace: 'if (registration.resource === null) {' },
-    { name: 'the keys of a server are fetched without limits', find: '{ [customFetch]: createOutboundFetch(registration) }', replace: '{}' },
+    { name: 'the keys of a server are fetched without limits', find: '{ [customFetch]: createOutboundFetch(registration) }', replace: '{}', tests: CLAIMS },
     { name: 'an access token of another issuer signs in', find: '{ issuer, audience: resource,', replace: '{ audience: resource,' },
     { name: 'an access token for another resource signs in', find: '{ issuer, audience: resource,', replace: '{ issuer,' },
     { name: 'an access token that never expires signs in', find: ", requiredClaims: ['exp']", replace: '' },
     { name: 'clocks that differ by seconds keep people out', find: 'clockTolerance: CLOCK_TOLERANCE_S', replace: 'clockTolerance: 0' },
-    { name: 'an access token signs in long after it has expired', find: 'CLOCK_TOLERANCE_S = 30', replace: 'CLOCK_TOLERANCE_S = 3000' },
-    { name: 'a server without keys is a fault', find: "if (jwksUri === undefined) throw refuse('the metadata has no jwks_uri')", replace: '' },
+    { name: 'an access token signs in long after it has expired', find: 'CLOCK_TOLERANCE_S = 30', replace: 'CLOCK_TOLERANCE_S = 3000', tests: CLAIMS },
+    { name: 'a server without keys is a fault', find: "if (jwksUri === undefined) throw refuse('the metadata has no jwks_uri')", replace: '', tests: CLAIMS },
     { name: 'the reason of a refusal is not told', find: 'its ${error.claim} is not what it must be', replace: 'it is not what it must be' },
     { name: 'errors of the JWT library are passed on', find: "throw refuse(error instanceof errors.JOSEError ? error.code : 'network_error')", replace: 'throw error' },
     { name: 'a UserInfo endpoint keeps people waiting', find: 'USER_INFO_TIMEOUT_MS)', replace: '60_000)' },
     { name: 'a UserInfo endpoint that fails keeps people out', find: '} catch {\n    return undefined', replace: '} catch (error) {\n    throw error' },
-    { name: 'the UserInfo of somebody else is taken', find: 'accessToken, subject)', replace: 'accessToken, client.skipSubjectCheck)' }
+    { name: 'the UserInfo of somebody else is taken', find: 'accessToken, subject)', replace: 'accessToken, client.skipSubjectCheck)', tests: CLAIMS }
   ),
   ...mutationsOf('lib/oauth/configuration.ts', SCRIPTED,
     { name: 'a server that does not announce S256 is taken', find: 'registration.assumesS256 !== true && !listsS256(configuration)', replace: 'registration.assumesS256 === null' },
@@ -94,7 +97,7 @@ export const oauth = [
     { name: 'a second address is asked when the first one names another issuer', find: 'if (status === 404) continue', replace: 'if (status === 404 || status === 200) continue' },
     { name: 'a server without OpenID metadata cannot be used', find: 'if (status === 404) continue', replace: '' },
     { name: 'id_tokens with any signature are taken', find: 'client.enableNonRepudiationChecks(configuration)', replace: 'void configuration' },
-    { name: 'token requests have no limits', find: '      configuration[client.customFetch] = fetch\n', replace: '' },
+    { name: 'metadata are fetched without limits', find: 'await fetch(url, init as RequestInit)', replace: 'await globalThis.fetch(url, init as RequestInit)' },
     { name: 'token requests to pinned endpoints have no limits', find: '  configuration[client.customFetch] = createOutboundFetch(registration) as client.CustomFetch\n', replace: '' },
     { name: 'metadata are fetched for each request', find: 'if (last !== undefined && last.renewAt > Date.now())', replace: 'if (last !== undefined && last.renewAt < 0)' },
     { name: 'metadata are never fetched again', find: 'last.renewAt > Date.now()', replace: 'last.renewAt > 0' },

@@ -25,11 +25,12 @@ t.test('OAR-03 the issuer, by the table of RFC 9207 section 2.4', async t => {
 t.test('errors: a refusal is told apart, and only known codes are named', async t => {
   t.strictSame(readAuthorizationResponse(silent, provider, { error: 'access_denied', code: 'x' }), { kind: 'denied' })
   t.strictSame(readAuthorizationResponse(silent, provider, { error: 'invalid_scope', error_description: 'x' }), { kind: 'error', reason: 'invalid_scope' })
+  t.strictSame(readAuthorizationResponse(silent, provider, { error: 'server_error', code: 'x' }), { kind: 'error', reason: 'server_error' }, 'whatever stands beside')
   t.strictSame(readAuthorizationResponse(silent, provider, { error: 'canary' }), { kind: 'error', reason: 'an error of its own' })
 })
 
 t.test('OAR-09 parameters that are repeated, missing, empty or too long', async t => {
-  for (const query of [{}, { code: '' }, { code: ['a', 'b'] }, { code: 'x'.repeat(8193) }, { code: 'x', iss: [issuer, issuer] },
+  for (const query of [{}, { code: '' }, { code: ['a', 'b'] }, { code: 'x'.repeat(8193) }, { code: 'x', iss: [issuer, issuer] }, { code: 'x', iss: 'x'.repeat(2049) },
     { error: ['access_denied', 'x'] }, { error: 'x'.repeat(257) }, null, 'code=x']) {
     t.throws(() => readAuthorizationResponse(silent, provider, query), { code: 'FST_MCP_CONNECT_RESPONSE_INVALID' })
   }

@@ -70,7 +70,8 @@ async function setUp (t: Test, { login, limits = OFF, spoil = () => {} }: WorldO
     principal: claims => ({ issuer: claims['iss'], subject: claims['sub'] }),
     limits,
     declineCoolDownMs: 0,
-    store: watched.store
+    store: watched.store,
+    unwatched: true
   })
   await server.app.listen({ host: '127.0.0.1', port: 0 })
   lasting.add('key', key)

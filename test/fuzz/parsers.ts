@@ -21,7 +21,7 @@ import type { Claims, Provider, Registration } from '../../lib/types.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer } from '../../lib/vault/sealer.js'
 import { parseSecret } from '../../lib/vault/secret.js'
-import { BASE_URL } from '../fixtures/server.js'
+import { BASE_URL } from './app.js'
 import { applyEdit, edit, text } from './edits.js'
 import type { Target } from './fuzz.js'
 

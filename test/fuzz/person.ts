@@ -1,15 +1,13 @@
+import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js'
 import { HttpBrowser } from '../../examples/demo/http-browser.js'
 import { visit } from '../../examples/demo/visitor.js'
 import { hashPrincipal } from '../../lib/principal.js'
-import { authorizationUrl, findForm } from '../fixtures/browser.js'
-import { LOGIN_CALLBACK } from '../fixtures/login.js'
-import type { McpSession } from '../fixtures/mcp-session.js'
-import { BASE_URL, type TestServer } from '../fixtures/server.js'
+import { authorizationUrl, findForm, TestBrowser } from '../fixtures/browser.js'
+import { BASE_URL, CALLBACKS, LOGIN_CALLBACK, type App } from './app.js'
 
 export type Pair = readonly [name: string, value: string]
 
 const SESSION = /session$/
-const CALLBACKS = ['acme', 'other'].map(key => `${BASE_URL}/connect/callback/${key}`)
 
 /** Somebody with a browser, and all that a real visit of our pages has given them. */
 export interface Person {
@@ -34,6 +32,7 @@ export interface Person {
   secrets (): Array<readonly [kind: string, text: string]>
   /** Goes on to the good end. */
   finish (): Promise<void>
+  close (): Promise<void>
 }
 
 export interface Account {
@@ -43,16 +42,17 @@ export interface Account {
   readonly issuer: string
   /** `null` where the login is the plugin's. */
   readonly hostSession: string | null
+  /** Whether the fuzzer never is this one. */
+  readonly isVictim: boolean
 }
 
-/** @param isVictim whether the fuzzer never is this one */
-export function createPerson (server: TestServer, { name, login, subject, issuer, hostSession }: Account, isVictim: boolean): Person {
+export async function createPerson (app: App, { name, login, subject, issuer, hostSession, isVictim }: Account): Promise<Person> {
   const principal = { issuer, subject }
-  const browser = server.browser(null)
+  const browser = new TestBrowser(app.fastify, null)
+  if (hostSession !== null) browser.cookies.set('host-session', hostSession)
   // It stays signed in at the authorization servers, which saves time.
   const hands = new HttpBrowser([LOGIN_CALLBACK, ...CALLBACKS])
-  if (hostSession !== null) browser.cookies.set('host-session', hostSession)
-  let mcp: McpSession | undefined
+  const { client, close } = await app.openSession(principal)
   let own = { link: '', forms: {} as Record<string, string>, callback: new URL(BASE_URL), signIn: new URL(BASE_URL) }
 
   const answer = async (url: string | URL, acmeLogin: string): Promise<URL> =>
@@ -73,16 +73,22 @@ export function createPerson (server: TestServer, { name, login, subject, issuer
 
   async function renewForms (): Promise<Record<string, string>> {
     if ((await browser.get('/connect')).statusCode === 303) await open(await beginSignIn())
-    // Forms exist to end a connection where there is one.
-    let page = await browser.get('/connect')
-    if (!page.body.includes('/other/disconnect')) {
+    // There is a form to end a connection where there is one.
+    const { body } = await browser.get('/connect')
+    if (!body.includes('/other/disconnect')) {
       await open(await answerOfAcme(String((await browser.press('/connect', '/other/connect')).headers.location)))
     }
     // A call of the tool asks for one where there is none.
-    if (page.body.includes('/acme/disconnect')) await browser.press('/connect', '/acme/disconnect')
-    page = await browser.get('/connect')
+    if (body.includes('/acme/disconnect')) await browser.press('/connect', '/acme/disconnect')
+    const page = await browser.get('/connect')
     const endings = { connect: '/acme/connect', disconnect: '/other/disconnect', ...hostSession === null && { signOut: '/login/sign-out' } }
     return Object.fromEntries(Object.entries(endings).map(([does, ending]) => [does, findForm(page, ending).fields['csrf']!]))
+  }
+
+  async function askForLink (): Promise<string> {
+    const error = await client.callTool({ name: 'issues' }).then(() => undefined, error => error)
+    if (!(error instanceof UrlElicitationRequiredError)) throw new Error(`${name} was not asked to connect`)
+    return error.elicitations[0]!.url
   }
 
   return {
@@ -96,29 +102,29 @@ export function createPerson (server: TestServer, { name, login, subject, issuer
     get signIn () { return [...own.signIn.searchParams] },
 
     async renew () {
-      await mcp?.close()
       // The others would hide the one that counts.
       for (const name of browser.cookies.keys()) if (/-(flow|login)-/.test(name)) browser.cookies.delete(name)
       const forms = await renewForms()
-      const { id, url, session } = await server.elicit(principal)
-      mcp = session
+      const url = await askForLink()
       const callback = await answerOfAcme(url)
       const page = await browser.get(url)
       for (const does of ['start', 'decline']) forms[does] = findForm(page, `/${does}`).fields['csrf']!
-      own = { link: id, forms, callback, signIn: await beginSignIn() }
+      own = { link: new URL(url).pathname.split('/').at(-1)!, forms, callback, signIn: await beginSignIn() }
     },
 
     secrets () {
       const answers = [own.callback, own.signIn].flatMap(({ searchParams }) => ['code', 'state'].map(kind => [kind, searchParams.get(kind) ?? ''] as const))
       const tokens = Object.values(own.forms).map(token => ['form', token.split('.').at(-1)!] as const)
-      return [['link', own.link] as const, ...answers, ...tokens, ...[...browser.cookies.values()].map(value => ['cookie', value] as const)]
-        .filter(([, text]) => text !== '')
+      const cookies = [...browser.cookies.values()].map(value => ['cookie', value] as const)
+      return [['link', own.link] as const, ...answers, ...tokens, ...cookies].filter(([, text]) => text !== '')
     },
 
     async finish () {
       if (await open(own.callback) !== `${BASE_URL}/connect/${own.link}/done`) throw new Error(`${name} was sent elsewhere`)
-      const result = JSON.stringify(await mcp!.client.callTool({ name: 'issues' }))
+      const result = JSON.stringify(await client.callTool({ name: 'issues' }))
       if (!result.includes('rabbit hole')) throw new Error(`${name} is connected, and the tool does not run`)
-    }
+    },
+
+    close
   }
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { METHODS } from 'node:http'
-import { BASE_URL } from '../fixtures/server.js'
+import { BASE_URL } from './app.js'
 import { applyEdit, CANARY, edit, text, type Edit } from './edits.js'
 import type { Pair, Person } from './person.js'
 

@@ -17,6 +17,7 @@ const targets = [
   routes('routes, oidcLogin', { login: 'oidcLogin' }),
   routes('routes, own login, limits', { login: 'own', limits: { address: few, principal: few, elicitations: few } })
 ].filter(({ name }) => name.includes(values.only))
+if (targets.length === 0) throw new Error(`There is no target with ${values.only} in its name`)
 const sound = await fuzz(targets, { seconds: Number(values.seconds), seed: Number(values.seed ?? Date.now() % 1_000_000_000), tell: line => console.log(line) })
 console.log(`fuzz: ${sound ? 'ok' : 'failed'}`)
 process.exitCode = sound ? 0 : 1

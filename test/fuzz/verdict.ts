@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { headerFaults } from '../fixtures/headers.js'
 import type { Person } from './person.js'
 import type { World } from './world.js'
 
@@ -11,20 +12,6 @@ export interface Answer {
 
 /** Of the README's table "Errors": what a provider or authorization server has caused. */
 const DOCUMENTED_FAULTS = [502]
-
-/** What every answer of ours says. */
-const HEADERS: ReadonlyArray<readonly [name: string, value: RegExp]> = [
-  ['content-security-policy', /^default-src 'none'; style-src '[^']+'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/],
-  ['x-frame-options', /^DENY$/],
-  ['x-content-type-options', /^nosniff$/],
-  ['referrer-policy', /^same-origin$/],
-  ['cache-control', /^no-store$/],
-  ['vary', /\bCookie\b/],
-  ['cross-origin-opener-policy', /^same-origin$/],
-  ['cross-origin-resource-policy', /^same-origin$/],
-  ['x-robots-tag', /^noindex$/],
-  ['strict-transport-security', /^max-age=\d+$/]
-]
 
 const OWN_COOKIE = /^__Host-mcp-connect-[\w-]+=[^;]*; (Max-Age=\d+; )?Path=\/; HttpOnly; Secure; SameSite=Lax$/
 
@@ -42,10 +29,11 @@ export function judge (world: World, { url, text }: Answer, canary: string, visi
   if (Number(status) >= 500 && !DOCUMENTED_FAULTS.includes(Number(status))) throw new Error(`status ${status}`)
   if (!isOurs(url)) return status
   const [head = '', body = ''] = split(text)
-  const headers = head.split('\r\n').slice(1).map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()] as const)
-  const all = (wanted: string): string[] => headers.filter(([name]) => name === wanted).map(([, value]) => value)
-  for (const [name, value] of HEADERS) if (all(name).length !== 1 || !value.test(all(name)[0]!)) throw new Error(`the header ${name} is ${JSON.stringify(all(name))}, status ${status}`)
-  if (headers.some(([name]) => name.startsWith('access-control-'))) throw new Error('other origins are let in')
+  const lines = head.split('\r\n').slice(1).map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()] as const)
+  const all = (wanted: string): string[] => lines.filter(([name]) => name === wanted).map(([, value]) => value)
+  const twice = lines.find(([name]) => name !== 'set-cookie' && all(name).length > 1)
+  const faults = [...headerFaults(Object.fromEntries(lines), true), ...twice === undefined ? [] : [`${twice[0]} twice`]]
+  if (faults.length > 0) throw new Error(`status ${status} with ${faults.join('; ')}`)
   for (const location of all('location')) if (!isPlace(location, world)) throw new Error('a redirect to somewhere else')
   for (const cookie of all('set-cookie')) if (!OWN_COOKIE.test(cookie)) throw new Error('a cookie that is not as ours are')
   const [path = ''] = url.split(/[?#]/)

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { createSeals } from '../../lib/browser/seals.js'
-import { grantContext } from '../../lib/connections/grant-context.js'
 import { memoryStore } from '../../lib/index.js'
 import type { Store } from '../../lib/storage.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
@@ -15,7 +14,7 @@ export interface Write {
 
 export interface WatchedStore {
   readonly store: Store
-  /** Whose rows of the vault were written or deleted since it was asked last. */
+  /** What was written to the vault since it was asked last. */
   takeWrites (): Write[]
   /** Whether limits count. */
   counts: boolean
@@ -23,32 +22,29 @@ export interface WatchedStore {
   readSignIn (cookie: string): Promise<void>
 }
 
+const waiting = z.object({ codeVerifier: z.string(), nonce: z.string().optional() })
+
 /**
- * A store in memory that tells who was written to, and what of it is secret.
- * @param learn is told of every code_verifier, nonce and token
+ * A store in memory that tells whose rows were written, and what stands in those that wait for a provider.
+ * @param learn is told of each code_verifier and nonce
  */
 export function createWatchedStore (key: string, learn: (kind: string, text: string) => void): WatchedStore {
   const { state, vault, ...rest } = memoryStore()
   const ring = createKeyRing([Buffer.from(key, 'base64')])
   const sealer = createSealer(ring)
-  const signIns = createSeals(ring, 'mcp-connect login', 10 * 60_000, z.object({ codeVerifier: z.string(), nonce: z.string() }))
-  let writes: Write[] = []
+  const signIns = createSeals(ring, 'mcp-connect login', 10 * 60_000, waiting)
+  const writes: Write[] = []
 
-  function learnAll (members: Readonly<Record<string, unknown>>): void {
-    for (const kind of ['codeVerifier', 'nonce', 'accessToken', 'refreshToken']) if (typeof members[kind] === 'string') learn(kind, members[kind])
+  function learnAll (record: z.infer<typeof waiting> | null): void {
+    for (const [kind, text] of Object.entries(record ?? {})) learn(kind, text)
   }
 
   const watched: WatchedStore = {
     counts: false,
-
-    takeWrites () {
-      const taken = writes
-      writes = []
-      return taken
-    },
+    takeWrites: () => writes.splice(0),
 
     async readSignIn (cookie) {
-      learnAll(await signIns.open(cookie) ?? {})
+      learnAll(await signIns.open(cookie))
     },
 
     store: {
@@ -57,17 +53,16 @@ export function createWatchedStore (key: string, learn: (kind: string, text: str
         ...state,
         put (row, value, ...more) {
           const [kind = '', hash = ''] = row.split(':')
-          if (kind === 'flow') learnAll(JSON.parse(sealer.open(value, [kind, hash])))
+          if (kind === 'flow') learnAll(waiting.parse(JSON.parse(sealer.open(value, [kind, hash]))))
           return state.put(row, value, ...more)
         },
         count: async (...parameters) => watched.counts ? await state.count(...parameters) : { count: 1, resetMs: 1 }
       },
       vault: {
         ...vault,
-        put (owner, name, value, ...more) {
-          learnAll((JSON.parse(sealer.open(value, grantContext(owner, name))) as { grant: Record<string, unknown> }).grant)
+        put (owner, ...more) {
           writes.push({ kind: 'put', owner })
-          return vault.put(owner, name, value, ...more)
+          return vault.put(owner, ...more)
         },
         delete (owner, ...more) {
           writes.push({ kind: 'delete', owner })

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { BASE_URL } from '../fixtures/server.js'
+import { BASE_URL } from './app.js'
 import { applyEdit, edit, type Edit } from './edits.js'
 import { bodyOf, headersOf, targetOf, type Draft } from './requests.js'
 
@@ -60,8 +60,8 @@ const QUIET_MS = 25
 
 /** Sends bytes over sockets of their own, one after the other. */
 export function createWire (server: Server): (bytes: string) => Promise<Exchange> {
-  let seen: Array<{ readonly request: IncomingMessage, readonly response: ServerResponse }> = []
-  server.prependListener('request', (request, response) => { seen.push({ request, response }) })
+  let seen: Array<{ readonly url: string, readonly request: IncomingMessage, readonly response: ServerResponse }> = []
+  server.prependListener('request', (request, response) => { seen.push({ url: request.url ?? '', request, response }) })
 
   return async bytes => {
     seen = []
@@ -82,6 +82,6 @@ export function createWire (server: Server): (bytes: string) => Promise<Exchange
     }
     // Handlers go on when nobody waits for them any longer.
     while (!seen.every(({ response }) => response.writableEnded)) await delay(1)
-    return { urls: seen.map(({ request }) => request.url ?? ''), answers: received.split(/(?=HTTP\/1\.[01] \d{3} )/).filter(answer => answer !== '') }
+    return { urls: seen.map(({ url }) => url), answers: received.split(/(?=HTTP\/1\.[01] \d{3} )/).filter(answer => answer !== '') }
   }
 }

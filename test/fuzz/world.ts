@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
-import type { Test } from 'tap'
-import { startAuthorizationServer } from '../../examples/demo/authorization-server.js'
+import { startAuthorizationServer, type Observed } from '../../examples/demo/authorization-server.js'
 import { allowLoopbackHttp, oidcLogin } from '../../lib/index.js'
 import type { TokenVault } from '../../lib/storage.js'
 import type { Limits, McpConnectOptions } from '../../lib/types.js'
-import { LOGIN_CALLBACK } from '../fixtures/login.js'
-import { startServer } from '../fixtures/server.js'
+import { LOGIN_CALLBACK, startApp } from './app.js'
 import { createPerson, type Account, type Person } from './person.js'
 import { SecretIndex } from './secret-index.js'
 import { createWatchedStore, type Write } from './watched-store.js'
@@ -40,46 +38,27 @@ export interface World {
 
 const NAMES = ['alice', 'bob', 'victim']
 const OFF: Limits = { address: false, principal: false, elicitations: false }
+const TOKENS = ['code', 'code_verifier', 'access_token', 'refresh_token', 'id_token']
 
-export async function startWorld (options: WorldOptions): Promise<World> {
-  const closers: Array<() => Promise<unknown>> = []
-  const close = async (): Promise<void> => { for (const closer of closers.reverse()) await closer() }
-  // That is all that the fixtures want of a test.
-  const t = { teardown: (closer: () => Promise<unknown>) => { closers.push(closer) } } as unknown as Test
-  try {
-    return Object.assign(await setUp(t, options), { close })
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
-async function setUp (t: Test, { login, limits = OFF, spoil = () => {} }: WorldOptions): Promise<Omit<World, 'close'>> {
-  const [key, clientSecret] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64url')]
+export async function startWorld ({ login, limits = OFF, spoil = () => {} }: WorldOptions): Promise<World> {
+  const [key, webSecret] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64url')]
+  const random = (name: string, what: string): string => `${name}-${what}-${randomBytes(16).toString('hex')}`
+  const accounts = NAMES.map(name => ({ name, login: random(name, 'login'), subject: random(name, 'subject'), hostSession: random(name, 'session') }))
   const lasting = new SecretIndex()
   let secrets = lasting
   const watched = createWatchedStore(key, (kind, text) => secrets.add(kind, text))
-  const accounts = NAMES.map(name => {
-    const [login, subject, hostSession] = ['login', 'subject', 'session'].map(what => `${name}-${what}-${randomBytes(16).toString('hex')}`) as [string, string, string]
-    return { name, login, subject, hostSession }
-  })
-  const { issuer, browser } = login === 'own' ? ownLogin(accounts, spoil) : await registeredLogin(t, accounts, clientSecret)
-  const server = await startServer(t, {
-    keys: [key],
-    browser,
-    principal: claims => ({ issuer: claims['iss'], subject: claims['sub'] }),
-    limits,
-    declineCoolDownMs: 0,
-    store: watched.store,
-    unwatched: true
-  })
-  await server.app.listen({ host: '127.0.0.1', port: 0 })
-  lasting.add('key', key)
-  lasting.add('client secret', clientSecret)
-  lasting.add('client secret', server.acme.clientSecret)
-  for (const { name, login, subject } of accounts) for (const text of [login, subject]) lasting.add('name', text, name)
+  const observe = ({ path, params, body }: Observed): void => {
+    if (path !== '/token') return
+    for (const [name, value] of Object.entries({ ...params, ...Object(body) as object })) if (TOKENS.includes(name) && String(value).length > 20) secrets.add(name, String(value))
+  }
 
-  const people = accounts.map(account => createPerson(server, { ...account, issuer, hostSession: login === 'own' ? account.hostSession : null }, account.name === 'victim'))
+  const { issuer, browser, close: closeLogin } = login === 'own' ? ownLogin(accounts, spoil) : await registeredLogin(accounts, webSecret, observe)
+  const app = await startApp({ keys: [key], browser, limits, store: watched.store }, observe)
+  lasting.add('key', key)
+  for (const secret of [webSecret, app.clientSecret]) lasting.add('client secret', secret)
+  for (const { name, login, subject } of accounts) for (const text of [login, subject]) lasting.add('name', text, name)
+  const people = await Promise.all(accounts.map(async ({ hostSession, ...account }) =>
+    await createPerson(app, { ...account, issuer, hostSession: login === 'own' ? hostSession : null, isVictim: account.name === 'victim' })))
   const victim = people.at(-1)!
   let before = ''
 
@@ -90,31 +69,40 @@ async function setUp (t: Test, { login, limits = OFF, spoil = () => {} }: WorldO
     for (const [name, value] of person.cookies) if (name.includes('-login-')) await watched.readSignIn(value)
     watched.counts = true
     watched.takeWrites()
-    server.log.length = 0
+    app.log.length = 0
   }
 
   return {
-    app: server.app,
+    app: app.fastify,
     people,
     get secrets () { return secrets },
     issuer,
-    takeLog: () => server.log.splice(0).join(''),
+    takeLog: () => app.log.splice(0).join(''),
     takeWrites: watched.takeWrites,
     renew,
     async begin () {
       secrets = new SecretIndex(lasting)
       for (const person of people) await renew(person)
-      before = await rowsOf(server.store.vault, victim)
+      before = await rowsOf(watched.store.vault, victim)
     },
     async end () {
       watched.counts = false
-      if (await rowsOf(server.store.vault, victim) !== before) throw new Error('the vault of somebody whom the fuzzer never was has changed')
+      if (await rowsOf(watched.store.vault, victim) !== before) throw new Error('the vault of somebody whom the fuzzer never was has changed')
       await victim.finish()
+    },
+    async close () {
+      for (const person of people) await person.close()
+      await app.close()
+      await closeLogin()
     }
   }
 }
 
-type Login = Pick<McpConnectOptions, 'browser'> & { readonly issuer: string }
+interface Login extends Pick<McpConnectOptions, 'browser'> {
+  readonly issuer: string
+  close (): Promise<void>
+}
+
 type LoginAccount = Pick<Account, 'name' | 'login' | 'subject'> & { readonly hostSession: string }
 
 /** A login of the host's own, whose sessions are cookies. */
@@ -130,19 +118,20 @@ function ownLogin (accounts: readonly LoginAccount[], spoil: Required<WorldOptio
         return account === undefined ? null : { issuer, subject: account.subject, label: account.login }
       },
       signInUrl: returnTo => `/login?returnTo=${encodeURIComponent(returnTo)}`
-    }
+    },
+    close: async () => {}
   }
 }
 
-async function registeredLogin (t: Test, people: readonly LoginAccount[], clientSecret: string): Promise<Login> {
+async function registeredLogin (people: readonly LoginAccount[], clientSecret: string, observe: (seen: Observed) => void): Promise<Login> {
   const { issuer, close } = await startAuthorizationServer({
     site: { name: 'Example Corp', color: '#000' },
     people,
     scopes: {},
-    clients: [{ client_id: 'web', client_secret: clientSecret, redirect_uris: [LOGIN_CALLBACK], token_endpoint_auth_method: 'client_secret_basic' }]
+    clients: [{ client_id: 'web', client_secret: clientSecret, redirect_uris: [LOGIN_CALLBACK], token_endpoint_auth_method: 'client_secret_basic' }],
+    observe
   })
-  t.teardown(close)
-  return { issuer, browser: oidcLogin({ issuer, clientId: 'web', clientSecret, [allowLoopbackHttp]: true }) }
+  return { issuer, close, browser: oidcLogin({ issuer, clientId: 'web', clientSecret, [allowLoopbackHttp]: true }) }
 }
 
 async function rowsOf (vault: TokenVault, { owner }: Person): Promise<string> {

@@ -7,7 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 
 /** Somebody, hashed. */
 export interface AuditIds {
-  /** SHA-256 of the principal: 64 hexadecimal digits. */
+  /** SHA-256 of the principal, in 64 hexadecimal digits. */
   readonly principal: string
   /** The same of its tenant, where there is one. */
   readonly tenant?: string
@@ -20,7 +20,7 @@ export interface AuditedConnection extends AuditIds {
 }
 
 export interface AuditedElicitation extends AuditedConnection {
-  /** SHA-256 of its id. */
+  /** Its id, hashed. */
   readonly elicitation: string
 }
 
@@ -41,7 +41,7 @@ export type BlockReason = 'no_principal' | 'not_authorized' | 'not_connected' | 
 
 /** What each event tells, by its name. */
 export interface AuditEvents {
-  /** There is a new link, for the client of this hash, or without one for the connections page. */
+  /** There is a new link: for the client of this hash, or without one for the connections page, where users of clients go that cannot be sent links. */
   'elicitation.created': AuditedElicitation & { readonly client?: string }
   /** Its own user looks at it. */
   'elicitation.opened': AuditedElicitation
@@ -55,8 +55,8 @@ export interface AuditEvents {
   'elicitation.failed': AuditedElicitation
   /** Its own user came too late. */
   'elicitation.expired': AuditedRefusal
-  /** Somebody else has opened it, has sent one of its forms, or came back from the provider. `principal` is that one. */
-  'elicitation.subject_mismatch': AuditedElicitation & { readonly code: string, readonly differing: ReadonlyArray<'issuer' | 'subject' | 'tenant'> }
+  /** Somebody else has opened it, has sent one of its forms, or came back from the provider. `principal` is that one; `owner` is whose it is. */
+  'elicitation.subject_mismatch': AuditedElicitation & { readonly owner: string, readonly code: string, readonly differing: ReadonlyArray<'issuer' | 'subject' | 'tenant'> }
 
   /** An authorization response without a `state` of ours. */
   'callback.state_invalid': AuditedRefusal
@@ -99,7 +99,7 @@ export interface AuditEvents {
   /** A grant was sealed anew with the newest key. Whose provider it is of is not known. */
   'vault.resealed': { readonly principal: string }
 
-  /** A guarded handler did not run, and its caller was told why. */
+  /** A guarded handler did not run, and its caller was sent a text and no link. */
   'guard.blocked': Partial<AuditIds> & { readonly reason: BlockReason, readonly providers: readonly string[] }
   /** The first request or link that was too many, in each window. */
   'ratelimit.hit': Partial<AuditIds> & { readonly limit: 'address' | 'principal' | 'elicitations', readonly client?: string }
@@ -110,7 +110,7 @@ export interface AuditEvents {
   'session.ended': AuditIds
   /** All sessions of somebody were ended. */
   'session.revoked': AuditIds
-  /** An answer of the authorization server that has signed nobody in. */
+  /** An answer of the authorization server that has signed nobody in; where it gives none, or an error, that is `request.failed`. */
   'session.refused': Partial<AuditIds> & { readonly code: string }
 }
 

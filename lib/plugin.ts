@@ -29,7 +29,7 @@ import { isOidcLogin } from './oidc-login.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
 import { auditIdsOf, parsePrincipal } from './principal.js'
-import { assertHost, assertUsable, LONGEST_PARAMETER, START_TIMEOUT_MS, warnOfMemory, warnOfTrustProxy } from './start-up.js'
+import { assertHost, assertUsable, LONGEST_PARAMETER, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
 import { createLimiter, type Limiter } from './state/limiter.js'
 import type { Limits, McpConnectOptions, Principal } from './types.js'
@@ -63,6 +63,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   await assertUsable(settings.vault, store.state)
   warnOfMemory(log, { vault: settings.vault, state: store.state, bus: store.bus })
   warnOfTrustProxy(app, settings)
+  warnOfLoopback(log, settings)
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)

@@ -28,7 +28,7 @@ export function urlSchema ({ loopback }: Pick<AddressPolicy, 'loopback'>): z.Zod
 /** An address that this package itself connects to. */
 export function endpointSchema (policy: AddressPolicy): z.ZodString {
   return urlSchema(policy).refine(value => !URL.canParse(value) || mayRequest(new URL(value), policy),
-    'leads to an address that is not public; if that is meant to be so, put the host into privateHosts')
+    'leads to an address that is not public; if it is inside your network, put the host into privateHosts, which lets private addresses through, and no link-local or reserved ones')
 }
 
 const HOST = 'must be a host, as in login.corp.example: lower case, without a port or wildcards'

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { checkState, checkVault } from './adapters.js'
 import { hashFields } from './encoding.js'
 import { OptionsError } from './errors.js'
+import { allowLoopbackHttp } from './loopback.js'
 import type { Settings } from './options.js'
 import { randomToken } from './random.js'
 import type { StateStore, TokenVault } from './storage.js'
@@ -74,6 +75,13 @@ export async function assertUsable (vault: TokenVault, state: StateStore): Promi
     checkState(state, START_TIMEOUT_MS).put(key, 'start-up', null, 1000),
     checkState(state, START_TIMEOUT_MS).count(`count:${key}`, 1000)
   ])
+}
+
+export function warnOfLoopback (log: FastifyBaseLogger, { browser, providers }: Settings): void {
+  const registrations: ReadonlyArray<readonly [name: string, registration: object]> = [['browser', browser], ...providers]
+  const open = registrations.filter(([, registration]) => Reflect.get(registration, allowLoopbackHttp) === true).map(([name]) => name)
+  if (process.env['NODE_ENV'] !== 'production' || open.length === 0) return
+  log.warn(`mcp-connect: [allowLoopbackHttp] is set in production, by ${open.join(', ')}: requests without TLS, and to this machine, are let through. It is for development`)
 }
 
 export function warnOfMemory (log: FastifyBaseLogger, parts: Readonly<Record<string, object>>): void {

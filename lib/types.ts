@@ -208,8 +208,8 @@ export interface McpConnectOptions {
   /** Rate limits, over all processes that share the store. */
   readonly limits?: Limits
   /**
-   * Is told of everything that a security audit wants to know: `docs/audit.md` lists the events. They are in the log too. It is not
-   * waited for, and what it throws goes to the log; keeping events, and for how long, is the host's.
+   * Is told the events that `docs/audit.md` lists, for a security audit. They are in the log too. It is not waited for, and what it
+   * throws goes to the log; keeping events, and for how long, is the host's.
    */
   readonly onAudit?: (event: AuditEvent) => unknown
   /** What the names of the plugin's cookies begin with, after `__Host-`. Each instance on one host needs its own, whatever its port and path. @default 'mcp-connect' */

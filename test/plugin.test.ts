@@ -367,3 +367,13 @@ t.test('BRW-11 hooks that the host adds after the plugin do not change the heade
     t.equal(headers['access-control-allow-origin'], undefined)
   }
 })
+
+t.test('routes of the host beneath the prefix take what Fastify takes', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.get('/connect/files/:name', async () => 'mine')
+  app.get('/connect/all/*', async () => 'mine')
+  await app.register(mcpConnect, options())
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  for (const path of [`/connect/files/${'x'.repeat(80)}`, `/connect/all/${'x'.repeat(300)}`]) t.equal(await (await fetch(address + path)).text(), 'mine', path.slice(0, 20))
+})

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { defineProvider, mcpConnect, memoryStore, oidcLogin, type McpConnectOptions } from '../lib/index.js'
+import { allowLoopbackHttp, defineProvider, mcpConnect, memoryStore, oidcLogin, type McpConnectOptions } from '../lib/index.js'
 import { createStorage, openStore } from './fixtures/stores.js'
 
 const good = (): McpConnectOptions => ({
@@ -32,6 +32,17 @@ t.test('memory in production is told, once, with what would be lost', async t =>
   t.match(await warnings(t, { vault }), [/keeps state, bus in/], 'of what is kept there')
   t.match(await warnings(t, { store: { ...memoryStore(), vault } }), [/keeps state, bus in/])
   t.strictSame(await warnings(t, { store: await (await createStorage(t, 'sqlite')).open() }), [])
+})
+
+t.test('http to this machine in production is told, with who lets it through', async t => {
+  const { NODE_ENV } = process.env
+  t.teardown(() => { process.env['NODE_ENV'] = NODE_ENV ?? '' })
+  const store = await (await createStorage(t, 'sqlite')).open()
+  const registration = { issuer: 'http://localhost:4000', clientId: 'id', [allowLoopbackHttp]: true }
+  const open = { store, browser: oidcLogin(registration), providers: { acme: defineProvider({ ...registration, name: 'Acme', apiOrigins: ['https://api.acme.example'] }) } }
+  t.strictSame(await warnings(t, open), [], 'not in development')
+  process.env['NODE_ENV'] = 'production'
+  t.match(await warnings(t, { ...open, store: await (await createStorage(t, 'sqlite')).open() }), [/\[allowLoopbackHttp\] is set in production, by browser, acme/])
 })
 
 t.test('a vault or a store that cannot be used is refused at start-up', async t => {

@@ -22,7 +22,7 @@ export async function findOwn ({ elicitations, mismatches }: BrowserServices, re
   const elicitation = await elicitations.find(hash)
   if (elicitation === null) throw new NotFoundError()
   const differing = differingMembers(elicitation.principal, principal)
-  remember(request, { about: { provider: elicitation.provider, elicitation: hash }, differing })
+  remember(request, { about: { provider: elicitation.provider, elicitation: hash }, ...differing.length > 0 && { mismatch: { owner: elicitation.principal, differing } } })
   mismatches.note(principal, differing)
   if (differing.includes('tenant')) throw new NotFoundError()      // whether it exists is not told to another tenant
   if (differing.length > 0) throw new SubjectMismatchError(differing.join(' and '))

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { AuditedRefusal, RefusalEventName } from '../audit-events.js'
 import { RateLimitedError, shortCode, SubjectMismatchError } from '../errors.js'
-import { auditIdsOf } from '../principal.js'
+import { auditIdsOf, hashPrincipal } from '../principal.js'
 import { recall } from './request-notes.js'
 import type { BrowserServices } from './services.js'
 
@@ -18,8 +18,7 @@ const EVENTS = new Map<string, RefusalEventName>(Object.entries({
   ORIGIN_MISMATCH: 'csrf.failed',
   FORM_INVALID: 'csrf.failed',
   SIGN_IN_INVALID: 'session.refused',
-  SIGN_IN_DECLINED: 'session.refused',
-  SIGN_IN_FAILED: 'session.refused'
+  SIGN_IN_DECLINED: 'session.refused'
 }))
 
 /** What they mean at the redirection endpoint of a provider. */
@@ -44,7 +43,7 @@ const OTHER = 'OTHER'
  * @param code empty for errors of others
  */
 export function tellRefusal ({ audit, providers }: BrowserServices, error: Error, code: string, status: number, request: FastifyRequest): void {
-  const { visitor = null, about, differing = [] } = recall(request)
+  const { visitor = null, about, mismatch } = recall(request)
   const route = request.routeOptions.url
   const { provider = '' } = (request.params ?? {}) as { provider?: string }
   const who = visitor === null ? {} : auditIdsOf(visitor.principal)
@@ -56,10 +55,11 @@ export function tellRefusal ({ audit, providers }: BrowserServices, error: Error
     const { limit, first, retryAfterMs } = error
     if (first) audit('ratelimit.hit', { ...who, limit }, { ...details, reason: `a visitor has reached limits.${limit}`, retryAfterMs })
     else request.log.debug({ route, limit, retryAfterMs }, 'mcp-connect: refused, beyond a limit')
-  } else if (visitor !== null && about !== undefined && differing.length > 0) {
+  } else if (visitor !== null && about !== undefined && mismatch !== undefined) {
     // To another tenant the error says that there is nothing; the operator reads what differs, and how to mend it.
+    const { owner, differing } = mismatch
     const reason = new SubjectMismatchError(differing.join(' and ')).message
-    audit('elicitation.subject_mismatch', { ...auditIdsOf(visitor.principal), ...about, code, differing }, { ...details, reason })
+    audit('elicitation.subject_mismatch', { ...auditIdsOf(visitor.principal), ...about, owner: hashPrincipal(owner), code, differing }, { ...details, reason })
   } else audit(eventOf(shortCode(code), status, route), facts, details)
 }
 

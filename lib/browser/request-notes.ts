@@ -12,8 +12,8 @@ export interface Notes {
   readonly elicitationId?: string
   /** What the request is about, whosever it is. */
   readonly about?: { readonly provider: string, readonly elicitation: string }
-  /** In which members the visitor differs from the one who asked. */
-  readonly differing?: ReadonlyArray<keyof Principal>
+  /** Of an elicitation that is not the visitor's: whose it is, and in which members the two differ. */
+  readonly mismatch?: { readonly owner: Principal, readonly differing: ReadonlyArray<keyof Principal> }
 }
 
 const notes = new WeakMap<FastifyRequest, Notes>()

@@ -10,8 +10,6 @@ const KNOWN = ['invalid_request', 'invalid_client', 'invalid_grant', 'unauthoriz
   'unsupported_response_type', 'invalid_scope', 'invalid_target', 'access_denied', 'server_error', 'temporarily_unavailable',
   'incorrect_client_credentials', 'redirect_uri_mismatch', 'bad_verification_code', 'unverified_user_email']
 
-const NOT_PUBLIC = 'not_public (an address of its host is a private or special one; if that is meant to be so, put the host into privateHosts)'
-
 /** The code if it is a known one. Safe to log, which a server's own text is not. */
 export function knownCode (code: string): string {
   return KNOWN.includes(code) ? code : 'an error of its own'
@@ -32,9 +30,19 @@ export function failureReason (error: unknown): string {
   if (error instanceof client.ClientError) return errorInBody(error) ?? error.code ?? failureReason(error.cause)
   // A challenge comes with status 401, which says that the client could not authenticate (RFC 6749 section 5.2).
   if (error instanceof client.WWWAuthenticateChallengeError) return 'invalid_client'
-  if (error instanceof OutboundError) return error.reason === 'not_public' ? NOT_PUBLIC : error.reason
+  if (error instanceof OutboundError) return error.reason === 'not_public' ? describeNotPublic(error.target) : error.reason
   const { code } = Object((error as Error | undefined)?.cause) as { code?: unknown }
   return typeof code === 'string' && /^[A-Z_]+$/.test(code) ? `network_error (${code})` : 'network_error'
+}
+
+function describeNotPublic ({ hostname }: URL): string {
+  return `not_public (the address of ${hostname} is not a public one; if it is inside your network, put '${hostname}' into privateHosts, which lets private addresses through, and no link-local or reserved ones)`
+}
+
+/** Whether a request to an address was not sent at all. */
+export function wasUnsent (error: unknown, address: string | undefined): boolean {
+  if (error instanceof client.ClientError) return wasUnsent(error.cause, address)
+  return error instanceof OutboundError && error.reason !== 'answer_too_large' && error.target.href === address
 }
 
 /** Whether the server has answered with an error. */

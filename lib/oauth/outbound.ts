@@ -10,12 +10,15 @@ const MAX_BYTES = 64 * 1024
 /** Of these a Response takes no body, not even an empty one (Fetch standard, "null body status"). */
 const BODILESS = [204, 205, 304]
 
-/** A request that was not sent, or an answer that was not taken. */
+/** A request that was not sent (`not_https`, `not_public`), or an answer that was not taken. */
 export class OutboundError extends Error {
-  constructor (readonly reason: 'not_https' | 'not_public' | 'answer_too_large') {
+  constructor (readonly reason: 'not_https' | 'not_public' | 'answer_too_large', readonly target: URL) {
     super(reason)
   }
 }
+
+/** What the name of a host leads to. */
+class NotPublicError extends Error {}
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
 type Resolve = (hostname: string, options: LookupOptions & { all: true }, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
@@ -32,16 +35,16 @@ export function createOutboundFetch (registration: Pick<Registration, 'privateHo
 
   return async (url, init) => {
     const target = new URL(url)
-    if (!isSecure(target, loopback)) throw new OutboundError('not_https')
-    if (!mayRequest(target, policy)) throw new OutboundError('not_public')      // a literal address is not looked up
+    if (!isSecure(target, loopback)) throw new OutboundError('not_https', target)
+    if (!mayRequest(target, policy)) throw new OutboundError('not_public', target)      // a literal address is not looked up
     const { default: undici } = await import('undici')      // late, since loading it takes a tenth of a second
     dispatcher ??= new undici.Agent({ pipelining: 0, connect: { lookup: checkedLookup(policy, resolve) } })
     const timeout = AbortSignal.timeout(TIMEOUT_MS)
     const signal = init.signal == null ? timeout : AbortSignal.any([init.signal, timeout])
     const response = await undici.fetch(url, { ...init as object, redirect: 'manual', signal, dispatcher }).catch((error: Error) => {
-      throw error.cause instanceof OutboundError ? error.cause : error
+      throw error.cause instanceof NotPublicError ? new OutboundError('not_public', target) : error
     })
-    const body = await readLimited(response.body)
+    const body = await readLimited(response.body, target)
     return new Response(BODILESS.includes(response.status) ? null : body, { status: response.status, headers: [...response.headers] })
   }
 }
@@ -52,7 +55,7 @@ function checkedLookup (policy: AddressPolicy, resolve: Resolve): LookupFunction
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return done(error, [])
       const allowed = addresses.length > 0 && addresses.every(({ address }) => mayConnect(hostname, address, policy))
-      if (!allowed) return done(new OutboundError('not_public'), [])
+      if (!allowed) return done(new NotPublicError(), [])
       const [{ address, family }] = addresses as [LookupAddress]
       if (options.all === true) done(null, addresses)
       else done(null, address, family)
@@ -60,12 +63,12 @@ function checkedLookup (policy: AddressPolicy, resolve: Resolve): LookupFunction
   }
 }
 
-async function readLimited (body: AsyncIterable<Uint8Array> | null): Promise<Buffer> {
+async function readLimited (body: AsyncIterable<Uint8Array> | null, target: URL): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.length
-    if (size > MAX_BYTES) throw new OutboundError('answer_too_large')    // leaving the loop cancels the body
+    if (size > MAX_BYTES) throw new OutboundError('answer_too_large', target)    // leaving the loop cancels the body
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -2,7 +2,7 @@ import * as client from 'openid-client'
 import { ExchangeFailedError } from '../errors.js'
 import type { Registration } from '../types.js'
 import type { Configuration } from './configuration.js'
-import { describeProvider, failureReason, isRefusal } from './failure.js'
+import { describeProvider, failureReason, isRefusal, wasUnsent } from './failure.js'
 
 export interface CodeExchange {
   /** The redirection endpoint with the query of the authorization response. */
@@ -16,7 +16,7 @@ export interface CodeExchange {
 /** An access token response (RFC 6749 section 5.1), with the claims of the id_token if there is one. */
 export type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>
 
-/** Whether an exchange has failed because the server said that it gives nothing. */
+/** Whether an exchange has failed because the server said that it gives nothing, or was not asked. */
 export function wasRefused (error: unknown): boolean {
   return (error as { refused?: unknown } | null)?.refused === true
 }
@@ -40,7 +40,7 @@ export async function redeemCode (configuration: Configuration, registration: Re
     }, registration.resource === undefined ? {} : { resource: registration.resource })
   } catch (error) {
     const reason = failureReason(error)
-    throw Object.assign(new ExchangeFailedError(describeProvider(registration), reason), { refused: isRefusal(error), badCode: reason === 'invalid_grant' })
+    throw Object.assign(new ExchangeFailedError(describeProvider(registration), reason), { refused: isRefusal(error) || wasUnsent(error, configuration.serverMetadata().token_endpoint), badCode: reason === 'invalid_grant' })
   }
   const readable = [tokens.access_token, tokens.refresh_token].every(token => token === undefined || isToken(token))
   if (!readable) throw new ExchangeFailedError(describeProvider(registration), 'a token holds characters that no token may hold')

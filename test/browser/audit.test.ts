@@ -77,3 +77,22 @@ t.test('REC-04 an attempt that has ended without a word is told by who takes ove
   ])
   t.match(server.log.find(line => line.includes('orphan_possible')), '"level":40')
 })
+
+t.test('LOG-10 an authorization response that a mistake of the host has failed, and that has spent its flow, is an event', async t => {
+  const events: string[] = []
+  let broken = false
+  const server = await startServer(t, {
+    onAudit: ({ event }) => { events.push(event) },
+    authorize: () => {
+      if (broken) throw new Error('the database is down')
+      return true
+    }
+  })
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  broken = true
+  events.length = 0
+  t.equal((await browser.get(callback.href)).statusCode, 500)
+  t.strictSame(events, ['request.failed'])
+})

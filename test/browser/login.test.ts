@@ -142,7 +142,7 @@ t.test('what the authorization server refuses ends in a page, with the way back'
   const other = await untilCallback()
   other.searchParams.delete('code')
   other.searchParams.set('error', 'login_required')
-  await refused(t, server, () => browser.get(other.href), { ...declined, status: 502, code: 'SIGN_IN_FAILED' })
+  await refused(t, server, () => browser.get(other.href), { ...declined, status: 502, code: 'SIGN_IN_FAILED', event: 'request.failed' })
   t.match(server.log.join(''), /SIGN_IN_FAILED.*Nobody was signed in: an error of its own/)
   const forged = await untilCallback()
   forged.searchParams.set('code', 'made-up')
@@ -304,7 +304,7 @@ t.test('T13 a session cookie that comes twice is refused', async t => {
 t.test('an authorization server that is away, or refuses this server, is told as that', async t => {
   const server = await startWithLogin(t, { login: { clientSecret: 'another-secret' } })
   const { untilCallback, browser } = server.person('alice')
-  const failed: Refusal = { status: 502, code: 'SIGN_IN_FAILED', event: 'session.refused', user: null }
+  const failed: Refusal = { status: 502, code: 'SIGN_IN_FAILED', event: 'request.failed', user: null }
   const url = await untilCallback()
   await refused(t, server, () => browser.get(url.href), { ...failed, moved: true, tokenCalls: 1 })
   t.match(server.log.join(''), /Nobody was signed in: .*invalid_client/)

@@ -12,7 +12,7 @@ const HEADERS = ['content-security-policy', 'x-frame-options', 'x-content-type-o
   'cross-origin-opener-policy', 'cross-origin-resource-policy', 'x-robots-tag']
 
 const REFUSALS = ['EXPIRED', 'STATE_INVALID', 'CONTEXT_MISMATCH', 'FLOW_COOKIE_MISSING', 'ISS_MISMATCH', 'RESPONSE_INVALID', 'SESSION_LOST',
-  'CSRF_FAILED', 'ORIGIN_MISMATCH', 'FORM_INVALID', 'SIGN_IN_INVALID', 'SIGN_IN_DECLINED', 'SIGN_IN_FAILED', 'CONSUMED', 'SIGN_IN_REQUIRED']
+  'CSRF_FAILED', 'ORIGIN_MISMATCH', 'FORM_INVALID', 'SIGN_IN_INVALID', 'SIGN_IN_DECLINED', 'CONSUMED', 'SIGN_IN_REQUIRED']
 
 /** What every answer has, and what is told of those that end without success. */
 export const answers = [
@@ -33,8 +33,8 @@ export const answers = [
     { name: 'what the host says of caches is gone', find: "[...names, 'Accept', 'Cookie']", replace: "['Accept', 'Cookie']", tests: PLUGIN },
     { name: 'browsers may come without TLS', find: "...secure && { 'strict-transport-security': 'max-age=31536000' }", replace: '' },
     { name: 'browsers on loopback without TLS are sent to TLS', find: "...secure && { 'strict", replace: "...{ 'strict" },
-    { name: 'other origins may read our pages when the host says so', find: "if (name.startsWith('access-control-'))", replace: "if (name.startsWith('-'))", tests: PLUGIN },
-    { name: 'other origins may read our pages when the host says so past Fastify', find: '.raw.removeHeader(name)', replace: '', tests: PLUGIN }
+    { name: 'other origins may read our pages when the host says so', find: "if (!name.startsWith('access-control-'))", replace: "if (!name.startsWith('-'))", tests: PLUGIN },
+    { name: 'other origins may read our pages when the host says so past Fastify', find: 'reply.raw.removeHeader(name)', replace: '', tests: PLUGIN }
   ),
   ...mutationsOf('lib/browser/routes.ts', PAGES,
     { name: 'bodies of any type are parsed', find: 'app.removeAllContentTypeParsers()', replace: '' },
@@ -60,13 +60,14 @@ export const answers = [
     { name: 'a purpose in capital letters says nothing', find: '/i.test(', replace: '/.test(' }
   ),
   ...mutationsOf('lib/browser/unreadable-addresses.ts', UNREADABLE,
-    { name: 'an address of ours that cannot be decoded is repeated', find: 'if (`${requested}/`.startsWith(`${path}/`))', replace: 'if (path === null)' },
-    { name: 'an address of the host that cannot be decoded is taken', find: 'if (`${requested}/`.startsWith(`${path}/`))', replace: 'if (path !== null)' },
+    { name: 'an address of ours that cannot be decoded is repeated', find: 'if (!`${requested}/`.startsWith(`${path}/`)) return', replace: 'if (path !== null) return' },
+    { name: 'an address of the host that cannot be decoded is taken', find: 'if (!`${requested}/`.startsWith(`${path}/`)) return', replace: '' },
     { name: 'an address of the host that begins like ours is taken', find: '`${requested}/`.startsWith(`${path}/`)', replace: 'requested.startsWith(path)' },
     { name: 'an address in absolute form that cannot be decoded is repeated', find: '(?:https?:\\/\\/[^/?#]*)?', replace: '' },
     { name: 'a query that cannot be decoded counts', find: 'decodeURIComponent(path)', replace: 'decodeURIComponent(path.slice(0, 1))' },
     { name: 'an address of ours loses its query', find: 'requested + query', replace: 'requested', tests: PLUGIN },
-    { name: 'an address of ours that is too long is repeated', find: "path.split('/').every(segment => segment.length <= longest)", replace: 'path.length > longest || path.length <= longest' }
+    { name: 'an address of ours that is too long is repeated', find: 'parameter.length <= longest', replace: 'parameter !== null' },
+    { name: 'a route of the host beneath the prefix is taken from it', find: 'const [, parameter = \'\'] = PARAMETER.exec(requested.slice(path.length)) ?? []', replace: 'const parameter = requested.slice(path.length)', tests: PLUGIN }
   ),
   ...mutationsOf('lib/browser/client-errors.ts', UNREADABLE,
     { name: 'the bytes of a request that cannot be parsed are logged', find: "Object.defineProperty(error, 'rawPacket', { enumerable: false })", replace: 'void error' }
@@ -82,8 +83,8 @@ export const answers = [
     { name: 'an error whose properties throw ends the request without an answer', find: "} catch {\n    return { code: '', status: 500 }", replace: '} catch (error) {\n    throw error' },
     { name: 'an error that cannot be logged ends the request without an answer', find: '} catch {\n      request.log.error', replace: '} catch (error) {\n      throw error\n      request.log.error' },
     { name: 'what is no error is logged as it is', find: "thrown instanceof Error ? thrown : new Error('something that is no Error was thrown')", replace: 'thrown as Error' },
-    { name: 'faults of the host are not logged', find: "request.log.error({ err: error }, 'mcp-connect: failed')", replace: "void ({ err: error }, 'mcp-connect: failed')" },
-    { name: 'refusals of the host fill the error log', find: 'else if (status >= 500) request.log.error', replace: 'else if (status >= 400) request.log.error' },
+    { name: 'faults of the host are not told', find: "if (code !== '' || status >= 500) tellRefusal", replace: "if (code !== '') tellRefusal" },
+    { name: 'refusals of the host are told like ours', find: "if (code !== '' || status >= 500) tellRefusal", replace: "if (code !== '' || status >= 400) tellRefusal" },
     { name: 'refusals of the host are not logged', find: 'else request.log.warn({ route', replace: 'else void ({ route' },
     { name: 'what is refused before anybody is known is not limited', find: 'return await limits.check(request, null).then(() => refusal, (error: unknown) => error)', replace: 'return refusal', tests: LIMITS },
     { name: 'what is refused of a user counts for the address', find: 'recall(request).visitor !== undefined || code', replace: 'code', tests: LIMITS },
@@ -104,20 +105,20 @@ export const answers = [
     { name: 'whoever has to wait for another tab cannot look again', find: "if (way === 'look again' && elicitationId !== undefined) return", replace: 'if (way === null) return', tests: ['test/browser/finishing.test.ts'] }
   ),
   ...mutationsOf('lib/browser/refusals.ts', AUDIT,
-    ...REFUSALS.map(code => ({ name: `${code} has no event of its own`, find: `  ${code}: '`, replace: `  ${code}_: '` })),
-    { name: 'another user at a link has no event of its own', find: 'about !== undefined && differing.length > 0', replace: 'about !== undefined && differing.length > 9' },
+    ...REFUSALS.map(code => ({ name: `${code} has no event of its own`, find: `  ${code}: '${code === 'ISS_MISMATCH' ? 'callback' : ''}`, replace: `  ${code}_: '${code === 'ISS_MISMATCH' ? 'callback' : ''}` })),
+    { name: 'another user at a link has no event of its own', find: 'about !== undefined && mismatch !== undefined', replace: 'about === undefined && mismatch !== undefined' },
     { name: 'how a configuration is mended that tells tenants apart is not logged', find: 'code, differing }, { ...details, reason })', replace: 'code, differing }, details)', tests: ['test/browser/identity.test.ts'] },
     { name: 'who was turned down is not told', find: 'visitor === null ? {} : auditIdsOf(visitor.principal)', replace: '{}' },
-    { name: 'what a request was about is not told', find: '...about, code }', replace: 'code }' },
+    { name: 'what a request was about is not told', find: '...about, code: code', replace: 'code: code' },
     { name: 'any text in the place of a provider is told', find: '...providers.has(provider) && { provider }', replace: '...{ provider }' },
-    { name: 'the code of a refusal is not told', find: '...about, code }', replace: "...about, code: '' }" },
+    { name: 'the code of a refusal is not told', find: "...about, code: code === '' ? OTHER : code", replace: "...about, code: OTHER" },
     { name: 'why a request was turned down is not logged', find: "...shortCode(code) !== '' && { reason: error.message }", replace: '...{}' },
     { name: 'what somebody says under a code of Fastify is logged', find: "...shortCode(code) !== '' && { reason", replace: '...{ reason', tests: PLUGIN },
-    { name: 'the cause of a fault is not logged', find: '...status >= 500 && error.cause !== undefined && { err: error.cause }', replace: '', tests: ['test/browser/finishing.test.ts'] },
+    { name: 'the cause of a fault is not logged', find: '...status >= 500 && fault !== undefined && { err: fault }', replace: '', tests: ['test/browser/finishing.test.ts'] },
     { name: 'the first one that was too many is not told', find: "if (first) audit('ratelimit.hit'", replace: "if (limit === null) audit('ratelimit.hit'", tests: LIMITS },
     { name: 'each one that was too many is told', find: "if (first) audit('ratelimit.hit'", replace: "if (limit !== null) audit('ratelimit.hit'", tests: LIMITS },
-    { name: 'an answer that was used again is told like a link', find: "route?.endsWith('/callback/:provider') === true", replace: "route?.endsWith('//') === true" },
-    { name: 'a link that was used is told like an answer', find: "route?.endsWith('/callback/:provider') === true", replace: 'route !== undefined' },
+    { name: 'an answer that was used again is told like a link', find: "'/callback/:provider', AT_CALLBACK", replace: "'//', AT_CALLBACK" },
+    { name: 'a link that was used is told like an answer', find: "'/callback/:provider', AT_CALLBACK", replace: "'', AT_CALLBACK" },
     { name: 'a fault is told like a refusal', find: "status < 500 ? 'request.refused' : 'request.failed'", replace: "'request.refused'" },
     { name: 'a refusal is told like a fault', find: "status < 500 ? 'request.refused' : 'request.failed'", replace: "'request.failed'" }
   )

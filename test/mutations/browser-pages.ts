@@ -134,7 +134,6 @@ export const pages = [
     { name: 'a wrong configuration is told as often as somebody comes', find: 'if (settled) return', replace: '' },
     { name: 'an attack is taken for a wrong configuration', find: 'settled = differing.length === 0 || strangers', replace: 'settled = strangers' },
     { name: 'one stranger who comes again counts as several', find: 'strangers.add(hashPrincipal(visitor))', replace: 'strangers.add(String(Math.random()))' },
-    { name: 'that tenants differ is not told', find: "if (differing.includes('tenant')) log.warn", replace: "if (differing.includes('tenant')) void " },
     { name: 'a wrong configuration is not told', find: 'log.error(`mcp-connect: of all users', replace: 'void (`mcp-connect: of all users' }
   ),
   ...mutationsOf('lib/browser/request-notes.ts', LIMITS,

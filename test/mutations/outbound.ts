@@ -7,7 +7,7 @@ const OUTBOUND = ['test/oauth/outbound.test.ts']
 export const outbound = [
   ...mutationsOf('lib/oauth/outbound.ts', OUTBOUND,
     { name: 'requests go out without TLS', find: "if (!isSecure(target, loopback)) throw new OutboundError('not_https')", replace: '' },
-    { name: 'requests go to private addresses in the place of a name', find: 'if (literal !== null && !mayConnect(target.hostname, literal, policy)) throw new OutboundError(NOT_PUBLIC)', replace: '' },
+    { name: 'requests go to private addresses in the place of a name', find: "if (!mayRequest(target, policy)) throw new OutboundError('not_public', target)", replace: '' },
     { name: 'requests go wherever a name leads', find: ', connect: { lookup: checkedLookup(policy, resolve) }', replace: '' },
     { name: 'requests share connections, whose address was checked for another one', find: 'pipelining: 0', replace: 'pipelining: 1' },
     { name: 'an answer may take for ever', find: 'AbortSignal.timeout(TIMEOUT_MS)', replace: 'AbortSignal.timeout(60 * TIMEOUT_MS)', tests: SCRIPTED },
@@ -18,7 +18,7 @@ export const outbound = [
     { name: 'an address is taken though the name could not be looked up', find: 'if (error !== null) return done(error, [])', replace: '' },
     { name: 'a name without an address is let through', find: 'addresses.length > 0 && ', replace: '' },
     { name: 'one public address lets private ones through', find: 'addresses.every((', replace: 'addresses.some((' },
-    { name: 'a name is checked, and another address is connected to', find: 'if (!allowed) return done(new OutboundError(NOT_PUBLIC), [])', replace: '' },
+    { name: 'a name is checked, and another address is connected to', find: "if (!allowed) return done(new NotPublicError(), [])", replace: '' },
     { name: 'an answer may be of any size', find: "if (size > MAX_BYTES) throw new OutboundError('answer_too_large')", replace: '', tests: SCRIPTED }
   ),
   ...mutationsOf('lib/ip-address.ts', ['test/ip-address.test.ts'],

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { allowLoopbackHttp } from '../../lib/index.js'
 import { createOutboundFetch } from '../../lib/oauth/outbound.js'
 
-const NOT_PUBLIC = { message: /not public/ }
+const NOT_PUBLIC = { message: 'not_public' }
 const strict = { privateHosts: [] }
 
 type Resolve = NonNullable<Parameters<typeof createOutboundFetch>[1]>

@@ -111,7 +111,7 @@ export const answers = [
     { name: 'who was turned down is not told', find: 'visitor === null ? {} : auditIdsOf(visitor.principal)', replace: '{}' },
     { name: 'what a request was about is not told', find: '...about, code: code', replace: 'code: code' },
     { name: 'any text in the place of a provider is told', find: '...providers.has(provider) && { provider }', replace: '...{ provider }' },
-    { name: 'the code of a refusal is not told', find: "...about, code: code === '' ? OTHER : code", replace: "...about, code: OTHER" },
+    { name: 'the code of a refusal is not told', find: "...about, code: code === '' ? OTHER : code", replace: '...about, code: OTHER' },
     { name: 'why a request was turned down is not logged', find: "...shortCode(code) !== '' && { reason: error.message }", replace: '...{}' },
     { name: 'what somebody says under a code of Fastify is logged', find: "...shortCode(code) !== '' && { reason", replace: '...{ reason', tests: PLUGIN },
     { name: 'the cause of a fault is not logged', find: '...status >= 500 && fault !== undefined && { err: fault }', replace: '', tests: ['test/browser/finishing.test.ts'] },

@@ -18,7 +18,7 @@ export const outbound = [
     { name: 'an address is taken though the name could not be looked up', find: 'if (error !== null) return done(error, [])', replace: '' },
     { name: 'a name without an address is let through', find: 'addresses.length > 0 && ', replace: '' },
     { name: 'one public address lets private ones through', find: 'addresses.every((', replace: 'addresses.some((' },
-    { name: 'a name is checked, and another address is connected to', find: "if (!allowed) return done(new NotPublicError(), [])", replace: '' },
+    { name: 'a name is checked, and another address is connected to', find: 'if (!allowed) return done(new NotPublicError(), [])', replace: '' },
     { name: 'an answer may be of any size', find: "if (size > MAX_BYTES) throw new OutboundError('answer_too_large')", replace: '', tests: SCRIPTED }
   ),
   ...mutationsOf('lib/ip-address.ts', ['test/ip-address.test.ts'],

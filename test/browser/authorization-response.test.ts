@@ -33,6 +33,7 @@ t.test('OAR-06 the user refuses at the provider', async t => {
   const browser = server.browser(A)
   const callback = await server.untilCallback(browser, url, 'deny')
   t.equal((await browser.get(callback.href)).headers.location, `${url}/done`)
+  t.match(server.log.join(''), 'the provider answered access_denied', 'the operator hears of it: scopes or registration may be to blame')
   t.equal(title(await browser.get(`${url}/done`)), 'Declined')
   t.equal(server.acme.tokenRequests, 0)
   await refused(t, server, () => browser.get(url), CONSUMED)

@@ -77,8 +77,8 @@ t.test('OAR-14 OAR-26 OAR-27 metadata that cannot be used', async t => {
     ['a list of authorization endpoints', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { metadata['authorization_endpoint'] = [metadata['authorization_endpoint']] }],
     ['a token endpoint that is no text', /authorization_endpoint or token_endpoint is missing/, ({ metadata }) => { metadata['token_endpoint'] = { toString: 'x' } }],
     ['no metadata at all', /neither .*openid-configuration/, ({ answers }) => { answers.set(OPENID, (_request, response) => json(response, {}, 404)) }],
-    ['text', /: OAUTH_/, ({ answers }) => { answers.set(OPENID, (_request, response) => { response.end('text') }) }],
-    ['a redirect', /: OAUTH_/, ({ answers }) => { answers.set(OPENID, (_request, response) => { response.writeHead(302, { location: '/elsewhere' }).end() }) }],
+    ['text', /metadata of Acme .*: OAUTH_/, ({ answers }) => { answers.set(OPENID, (_request, response) => { response.end('text') }) }],
+    ['a redirect', /metadata of Acme .*: OAUTH_/, ({ answers }) => { answers.set(OPENID, (_request, response) => { response.writeHead(302, { location: '/elsewhere' }).end() }) }],
     ['a server in trouble', /cannot be reached: status 503/, ({ answers }) => { answers.set(OPENID, (_request, response) => json(response, {}, 503)) }],
     ['too much', /cannot be reached: answer_too_large/, ({ answers }) => { answers.set(OPENID, (_request, response) => json(response, { x: 'x'.repeat(70_000) })) }],
     ['a broken connection', /Acme \(http.*\) cannot be reached: network_error/, ({ answers }) => { answers.set(OPENID, request => { request.socket.destroy() }) }]

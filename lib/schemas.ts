@@ -7,6 +7,11 @@ export function displayText (maxLength: number): z.ZodString {
     .regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u, 'must not hold control or formatting characters')
 }
 
+/** The same, in what is sent to MCP clients. */
+export function clientText (maxLength: number): z.ZodString {
+  return displayText(maxLength).refine(text => !text.includes('://'), 'must not hold a URL: clients show it as text')
+}
+
 /** One scope (RFC 6749 section 3.3). */
 export const scopeSchema = z.string('must be one scope').regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/,
   'must be one scope: printable ASCII without spaces or quotes (RFC 6749 section 3.3)')

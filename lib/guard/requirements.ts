@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GuardOptionsError, UnknownProviderError } from '../errors.js'
-import { displayText, objectErrors, scopesSchema } from '../schemas.js'
+import { clientText, objectErrors, scopesSchema } from '../schemas.js'
 import type { Provider } from '../types.js'
 
 /** One connection that a handler needs. */
@@ -13,7 +13,7 @@ export interface Requirement {
 
 const shape = {
   scopes: scopesSchema.optional(),
-  reason: displayText(200).refine(text => !text.includes('://'), 'must not hold a URL: clients show it as text').optional()
+  reason: clientText(200).optional()
 }
 const optionsSchema = z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })
 

@@ -3,7 +3,7 @@ import { OptionsError } from '../errors.js'
 import type { AddressPolicy } from '../ip-address.js'
 import { allowLoopbackHttp } from '../loopback.js'
 import { endpointSchema, readPolicy, registrationShape, urlSchema } from '../registration.js'
-import { displayText, objectErrors } from '../schemas.js'
+import { clientText, objectErrors } from '../schemas.js'
 import type { Provider, ProviderDefinition } from '../types.js'
 
 const NO_API = 'must name at least one origin that connection.fetch may send the access token to'
@@ -24,7 +24,7 @@ function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
     'must be an origin, such as https://api.example.com, without a path or a trailing slash')
     .refine(value => !value.includes('*'), 'must be one origin: there are no wildcards')
   const shape = {
-    name: displayText(100),
+    name: clientText(100),
     ...registrationShape(policy),
     endpoints: z.strictObject({ authorization: urlSchema(policy), token: endpointSchema(policy) }, { error: objectErrors(['authorization', 'token']) }).readonly().exactOptional(),
     scopeSeparator: z.enum([' ', ','], 'must be " " or ","').default(' '),

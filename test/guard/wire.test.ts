@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { addEndpoint } from '../../examples/quick-start/endpoint.js'
+import { defineProvider } from '../../lib/index.js'
 import { authorizationUrl, type TestBrowser } from '../fixtures/browser.js'
+import { linkIn, openHttpSession, readMessage } from '../fixtures/http-session.js'
 import { FAULTS, json, startScriptedProvider, type ScriptedProvider } from '../fixtures/scripted-provider.js'
 import { Secrets } from '../fixtures/secrets.js'
 import { A, startServer } from '../fixtures/server.js'
@@ -45,41 +47,21 @@ async function start (t: Test, tools: Tools): Promise<Wire> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/mcp`
 
-  const post = async (message: object, headers: Record<string, string> = {}): Promise<Response> => await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
-    body: JSON.stringify({ jsonrpc: '2.0', ...message })
-  })
-  const opened = await post({
-    id: 0,
-    method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities: { elicitation: { url: {} } }, clientInfo: { name: 'test', version: '1.0.0' } }
-  })
-  await opened.text()
-  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id')!, 'mcp-protocol-version': '2025-11-25' }
-  await post({ method: 'notifications/initialized' }, session)
+  const { ask } = await openHttpSession(url, bearer)
   const own = browser(A)
   return {
     secrets,
     scripted,
     browser: own,
-    call: async name => await (await post({ id: 1, method: 'tools/call', params: { name } }, session)).text(),
+    call: async name => await ask({ id: 1, method: 'tools/call', params: { name } }),
     connect: async page => (await own.get((await scripted.authorize(authorizationUrl(await own.press(page, '/start')))).href)).statusCode
   }
 }
 
-/** What is in the one message of an answer. */
-function read (body: string): { result?: unknown, error?: { code: number, message: string, data: unknown } } {
-  const [, data = ''] = /^event: message\n(?:id: .*\n)?data: (.*)\n\n$/.exec(body) ?? []
-  return JSON.parse(data)
-}
-
-const urlOf = (body: string): string => (read(body).error!.data as { elicitations: Array<{ url: string }> }).elicitations[0]!.url
-
 t.test('LOG-09 the guard\'s error: mode, url, elicitationId and message, and nothing else', async t => {
   const { call, secrets } = await start(t, { issues: body => body })
   const body = await call('issues')
-  const { error } = read(body)
+  const { error } = readMessage(body)
   t.match(error, { code: -32042, message: 'Connect Acme. The user can do so in a browser at https://mcp.example.com/connect and should then call this again.' })
   t.strictSame(Object.keys(error!).sort(), ['code', 'data', 'message'])
   t.strictSame(Object.keys(error!.data as object), ['elicitations'])
@@ -99,44 +81,63 @@ t.test('LOG-09 what a handler throws or returns is sent, and nothing of ours', a
     unauthorized: (body, status) => `${status} ${body}`
   })
   secrets.add('planted', planted)
-  t.equal(await connect(urlOf(await call('good'))), 303)
+  t.equal(await connect(linkIn(await call('good'))), 303)
   const good = await call('good')
-  t.strictSame(read(good), { result: { content: [{ type: 'text', text: '["the one issue"]' }] }, jsonrpc: '2.0', id: 1 })
+  t.strictSame(readMessage(good), { result: { content: [{ type: 'text', text: '["the one issue"]' }] }, jsonrpc: '2.0', id: 1 })
   t.strictSame(secrets.find(good), [])
   const thrown = await call('throws')
-  t.strictSame(read(thrown).result, { content: [{ type: 'text', text: `the tool says ${planted}` }], isError: true })
+  t.strictSame(readMessage(thrown).result, { content: [{ type: 'text', text: `the tool says ${planted}` }], isError: true })
   t.strictSame(secrets.find(thrown), ['planted (plain)'])
 
   scripted.answers.set('/api/issues', (_request, response) => json(response, { error: 'invalid_token', error_description: scripted.description }, 401))
   const unauthorized = await call('unauthorized')
-  t.strictSame(read(unauthorized).result, { content: [{ type: 'text', text: `401 ${JSON.stringify({ error: 'invalid_token', error_description: scripted.description })}` }] })
+  t.strictSame(readMessage(unauthorized).result, { content: [{ type: 'text', text: `401 ${JSON.stringify({ error: 'invalid_token', error_description: scripted.description })}` }] })
   t.strictSame(secrets.find(unauthorized), ['error_description (plain)'], 'a body that the handler returns is the handler\'s to return')
   scripted.answers.set('/api/issues', request => { request.socket.destroy() })
   const broken = await call('good')
-  t.match(read(broken).result, { content: [{ text: 'fetch failed' }], isError: true }, 'what fetch throws')
+  t.match(readMessage(broken).result, { content: [{ text: 'fetch failed' }], isError: true }, 'what fetch throws')
   t.strictSame(secrets.find(broken), [])
 })
 
 t.test('LOG-09 what a provider sends stands in no text of ours', async t => {
   const { call, connect, secrets, scripted, browser } = await start(t, { issues: body => body })
-  const url = urlOf(await call('issues'))
+  const url = linkIn(await call('issues'))
   const texts: string[] = []
   for (const [title, answer] of Object.entries(FAULTS)) {
     scripted.script = { answer }
     t.equal(await connect(url), 502, title)
     texts.push(await call('issues'))
-    t.equal(urlOf(texts.at(-1)!), url, 'the same link')
+    t.equal(linkIn(texts.at(-1)!), url, 'the same link')
   }
 
   scripted.script = { answer: ({ response, good, description }) => json(response, { ...good, scope: description }) }
   t.equal(await connect(url), 303)
   texts.push(await call('issues'))
-  t.match(read(texts.at(-1)!).result, { isError: true, content: [{ text: /^Acme did not grant all the permissions that this needs \(missing: issues:read\)/ }] })
+  t.match(readMessage(texts.at(-1)!).result, { isError: true, content: [{ text: /^Acme did not grant all the permissions that this needs \(missing: issues:read\)/ }] })
 
   await browser.press('/connect', '/acme/disconnect')
   scripted.script = { redirect: url => { url.search = new URLSearchParams({ error: 'access_denied', error_description: scripted.description, state: url.searchParams.get('state')!, iss: scripted.issuer }).toString() } }
-  t.equal(await connect(urlOf(await call('issues'))), 303)
+  t.equal(await connect(linkIn(await call('issues'))), 303)
   texts.push(await call('issues'))
-  t.match(read(texts.at(-1)!).result, { isError: true, content: [{ text: /^Connecting Acme was declined\./ }] })
+  t.match(readMessage(texts.at(-1)!).result, { isError: true, content: [{ text: /^Connecting Acme was declined\./ }] })
   t.strictSame(secrets.find(texts.join('\n')), [])
+})
+
+t.test('INP-02 names and reasons are text; no address stands anywhere but in url, beside that of the connections page', async t => {
+  const server = await startServer(t, { acme: { name: '<b>Acme</b>' } })
+  const { session } = await server.elicit(A, { reason: 'to [list](//attacker.example) <b>your</b> **issues** & more' })
+  const { error } = session.wire.at(-1) as { error: { message: string, data: { elicitations: Array<Record<string, string>> } } }
+  const text = 'Connect <b>Acme</b> to [list](//attacker.example) <b>your</b> **issues** & more.'
+  const [{ url, ...others }] = error.data.elicitations as [Record<string, string>]
+  t.match(others, { message: text })
+  t.equal(error.message, `${text} The user can do so in a browser at https://mcp.example.com/connect and should then call this again.`)
+  t.match(url, /^https:\/\/mcp\.example\.com\/connect\/[\w-]{43}$/)
+  t.notMatch(JSON.stringify(others), '://')
+
+  for (const address of ['https://attacker.example', '[here](https://attacker.example)', 'javascript://%0aalert(1)']) {
+    t.throws(() => server.app.mcpConnect.for(new McpServer({ name: 'test', version: '1.0.0' })).requireConnection('acme', { reason: `to see ${address}` }, () => ({ content: [] })),
+      { code: 'FST_MCP_CONNECT_GUARD_OPTIONS', message: /must not hold a URL/ }, address)
+    t.throws(() => defineProvider({ name: `Acme ${address}`, issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] }),
+      { code: 'FST_MCP_CONNECT_OPTIONS', message: /must not hold a URL/ }, address)
+  }
 })

@@ -31,7 +31,7 @@ t.test('LOG-05 why a request failed, in a word, and nothing that the server wrot
     [ofLibrary('OAUTH_TIMEOUT'), 'timeout'],
     [ofLibrary(undefined, broken('ECONNRESET')), 'network_error (ECONNRESET)'],
     [challenged, 'invalid_client'],
-    [new OutboundError('answer_too_large'), 'answer_too_large'],
+    [new OutboundError('answer_too_large', new URL('https://acme.example')), 'answer_too_large'],
     [broken('ENOTFOUND'), 'network_error (ENOTFOUND)'],
     [broken('canary of the server'), 'network_error'],
     [broken(7), 'network_error'],
@@ -44,5 +44,5 @@ t.test('LOG-05 why a request failed, in a word, and nothing that the server wrot
 t.test('whether the server has answered with an error, or may have given something', async t => {
   for (const error of [answered({ error: 'invalid_grant' }), challenged, unusable({ error: 'canary' })]) t.equal(isRefusal(error), true, failureReason(error))
   for (const error of [unusable({ access_token: 'canary' }), unusable(null), broken('ECONNRESET'), ofLibrary('OAUTH_TIMEOUT'),
-    new OutboundError('answer_too_large'), undefined]) t.equal(isRefusal(error), false, failureReason(error))
+    new OutboundError('answer_too_large', new URL('https://acme.example')), undefined]) t.equal(isRefusal(error), false, failureReason(error))
 })

@@ -121,5 +121,5 @@ t.test('INP-11 whatever is sent, the log has one line for each thing that it tel
     t.match(line, /^[^\p{Cc}\u2028\u2029]*$/u)
     t.not((JSON.parse(line) as { level: number }).level, 60)
   }
-  t.strictSame(lines.filter(line => line.includes('forged')).map(line => (JSON.parse(line) as { code: string }).code), ['FST_MCP_CONNECT_ORIGIN_MISMATCH'], 'of all that, an Origin alone is repeated')
+  t.strictSame(lines.filter(line => line.includes('forged')).map(line => (JSON.parse(line) as { audit: { code: string } }).audit.code), ['FST_MCP_CONNECT_ORIGIN_MISMATCH'], 'of all that, an Origin alone is repeated')
 })

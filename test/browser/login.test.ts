@@ -89,7 +89,7 @@ t.test('T05 STA-01 STA-02 an answer counts once; one without state, with another
     return changed.href
   }
   const cookies = [...browser.cookies]
-  const issMismatch: Refusal = { status: 400, code: 'ISS_MISMATCH', event: 'callback.iss_mismatch', user: null }
+  const issMismatch: Refusal = { ...SIGN_IN_INVALID, code: 'ISS_MISMATCH' }
   for (const [parameters, refusal] of [
     [{ state: '' }, SIGN_IN_INVALID], [{ state: 'x'.repeat(43) }, SIGN_IN_INVALID], [{ iss: 'https://evil.example' }, issMismatch], [{ iss: '' }, issMismatch], [{ code: '' }, SIGN_IN_INVALID]
   ] as const) {

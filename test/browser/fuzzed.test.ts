@@ -1,9 +1,10 @@
 import t from 'tap'
 import { createWire } from '../fuzz/wire.js'
-import { startServer } from '../fixtures/server.js'
+import { findForm } from '../fixtures/browser.js'
+import { A, startServer } from '../fixtures/server.js'
 
 /*
- * What the fuzzer has found, over a socket: inject takes other ways.
+ * What the fuzzer has found.
  */
 
 t.test('LOG-03 an address that cannot be read leads to a page of ours, and is repeated neither there nor in the log', async t => {
@@ -28,4 +29,17 @@ t.test('LOG-03 an address that cannot be read leads to a page of ours, and is re
   t.notMatch(server.log.join(''), 'canary')
   t.match(await get('http://mcp.example.com/connect?code=x'), /^HTTP\/1\.1 303 .*location: \/login\?returnTo=%2Fconnect\r\n/s, 'a whole address is read')
   t.match(await get('/connected/%FF'), 'FST_ERR_BAD_URL', 'an address of the host is the host\'s')
+})
+
+t.test('BRW-07 a token of a form is taken as it was made alone, and not what decodes to the same', async t => {
+  const server = await startServer(t)
+  const browser = server.browser(A)
+  const { action, fields: { csrf = '' } } = findForm(await browser.get('/connect'), '/acme/connect')
+  // The last of 43 characters holds two bits that no byte has.
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const twin = csrf.slice(0, -1) + alphabet[alphabet.indexOf(csrf.at(-1)!) ^ 1]
+  for (const changed of [twin, `${csrf}=`, `${csrf}.x`, `${csrf.slice(0, -9)}{}${csrf.slice(-9)}`, `${csrf} `, `${csrf.slice(0, -1)}\u00E9`]) {
+    t.equal((await browser.post(action, { csrf: changed })).statusCode, 403, changed.slice(-12))
+  }
+  t.equal((await browser.post(action, { csrf })).statusCode, 303)
 })

@@ -44,29 +44,56 @@ t.test('an application without the SDK starts, and hears of it when it makes a g
   t.throws(() => createSdkV1Guard({ ...services, copies: installed }), { code: 'FST_MCP_CONNECT_SDK_MISMATCH' })
 })
 
+/** What the SDK lets through of a client. */
+class Server {
+  transport: object | undefined = {}
+  constructor (readonly capabilities: unknown = { elicitation: { url: {} } }, readonly version?: { name?: unknown }) {}
+  getClientCapabilities (): unknown { return this.capabilities }
+  getClientVersion (): { name?: unknown } | undefined { return this.version }
+  createElicitationCompletionNotifier (): () => Promise<void> { return async () => {} }
+}
+
+/** Calls a guarded handler. @param tell is told of the call */
+async function call (server: Server, tell: (call: GuardedCall) => void, context?: object): Promise<void> {
+  const { requireConnection } = createSdkV1Guard({
+    server: { server } as unknown as McpServerLike,
+    copies: [{ Server, UrlElicitationRequiredError: Error as never }],
+    providers: new Map([['acme', provider]]),
+    decide: async (_requirements: unknown, call: GuardedCall) => {
+      tell(call)
+      return { kind: 'run', connections: {} }
+    }
+  })
+  await requireConnection('acme', async () => {})(context)
+}
+
+t.test('CAP-01 what a client and a request say is taken for what it is, or for nothing', async t => {
+  const describe = async (...[server, context]: [server: Server, context?: object]): Promise<GuardedCall> => {
+    let told: GuardedCall | undefined
+    await call(server, call => { told = call }, context)
+    return told!
+  }
+  for (const capabilities of [undefined, null, 7, 'elicitation', []]) t.equal((await describe(new Server(capabilities === undefined ? null : capabilities))).urlMode, 'unknown', JSON.stringify(capabilities))
+  for (const capabilities of [{}, { elicitation: null }, { elicitation: {} }, { elicitation: { url: true } }, { elicitation: { url: [] } }]) {
+    t.equal((await describe(new Server(capabilities))).urlMode, 'undeclared', JSON.stringify(capabilities))
+  }
+  t.equal((await describe(new Server())).urlMode, 'declared')
+  for (const extra of [undefined, null, 'claims', ['claims'], 7]) t.equal((await describe(new Server(), { authInfo: { extra } })).claims, undefined, JSON.stringify(extra))
+  t.strictSame((await describe(new Server(), { authInfo: { extra: { sub: 'a' } } })).claims, { sub: 'a' })
+  t.equal((await describe(new Server())).claims, undefined)
+  for (const clientId of [undefined, null, 7, {}, ['c']]) t.strictSame((await describe(new Server(), { authInfo: { clientId } })).client, { id: '' }, JSON.stringify(clientId))
+  t.strictSame((await describe(new Server(undefined, { name: `a\u202Eb${'c'.repeat(100)}` }), { authInfo: { clientId: 'id' } })).client, { id: 'id', name: `a b${'c'.repeat(56)}…` })
+  t.strictSame((await describe(new Server(undefined, { name: 7 }), { authInfo: { clientId: 'id' } })).client, { id: 'id' })
+})
+
 t.test('neither a server nor a session is kept alive while it waits', async t => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
-  class Server {
-    transport: object | undefined = {}
-    getClientCapabilities (): object { return { elicitation: { url: {} } } }
-    getClientVersion (): undefined {}
-    createElicitationCompletionNotifier (): () => Promise<void> { return async () => {} }
-  }
 
   /** Lets a session wait. @returns what tells it, and what it is */
   const wait = async (server: Server): Promise<{ notify: unknown, transport: WeakRef<object> }> => {
     let notify: unknown
-    const { requireConnection } = createSdkV1Guard({
-      server: { server } as unknown as McpServerLike,
-      copies: [{ Server, UrlElicitationRequiredError: Error as never }],
-      providers: new Map([['acme', provider]]),
-      decide: async (_requirements: unknown, call: GuardedCall) => {
-        notify = call.createNotify('id')
-        return { kind: 'run', connections: {} }
-      }
-    })
-    await requireConnection('acme', async () => {})()
+    await call(server, call => { notify = call.createNotify('id') })
     return { notify, transport: new WeakRef(server.transport!) }
   }
   const settled = async (): Promise<void> => await new Promise(resolve => setImmediate(resolve))

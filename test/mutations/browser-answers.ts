@@ -5,8 +5,9 @@ const PAGES = ['test/browser/pages.test.ts']
 const LIMITS = ['test/browser/limits.test.ts']
 const PLUGIN = ['test/plugin.test.ts']
 const LOGIN = ['test/browser/login.test.ts']
+const REFUSED = ['test/browser/refusals.test.ts']
+const ORIGINS = ['test/browser/other-origins.test.ts']
 const UNREADABLE = ['test/browser/unreadable-requests.test.ts']
-const AUDIT = ['test/ops/audit.test.ts']
 
 const HEADERS = ['content-security-policy', 'x-frame-options', 'x-content-type-options', 'referrer-policy', 'cache-control',
   'cross-origin-opener-policy', 'cross-origin-resource-policy', 'x-robots-tag']
@@ -33,8 +34,8 @@ export const answers = [
     { name: 'what the host says of caches is gone', find: "[...names, 'Accept', 'Cookie']", replace: "['Accept', 'Cookie']", tests: PLUGIN },
     { name: 'browsers may come without TLS', find: "...secure && { 'strict-transport-security': 'max-age=31536000' }", replace: '' },
     { name: 'browsers on loopback without TLS are sent to TLS', find: "...secure && { 'strict", replace: "...{ 'strict" },
-    { name: 'other origins may read our pages when the host says so', find: "if (!name.startsWith('access-control-'))", replace: "if (!name.startsWith('-'))", tests: PLUGIN },
-    { name: 'other origins may read our pages when the host says so past Fastify', find: 'reply.raw.removeHeader(name)', replace: '', tests: PLUGIN }
+    { name: 'other origins may read our pages when the host says so', find: "if (!name.startsWith('access-control-')) continue", replace: "if (!name.startsWith('-')) continue", tests: ORIGINS },
+    { name: 'other origins may read our pages when the host says so past Fastify', find: 'reply.raw.removeHeader(name)', replace: '', tests: ORIGINS }
   ),
   ...mutationsOf('lib/browser/routes.ts', PAGES,
     { name: 'bodies of any type are parsed', find: 'app.removeAllContentTypeParsers()', replace: '' },
@@ -104,7 +105,7 @@ export const answers = [
     { name: 'after a refusal there is no way back to the link', find: "if (way === 'retry' && elicitationId !== undefined) return", replace: 'if (way === null) return', tests: ['test/browser/forms.test.ts'] },
     { name: 'whoever has to wait for another tab cannot look again', find: "if (way === 'look again' && elicitationId !== undefined) return", replace: 'if (way === null) return', tests: ['test/browser/finishing.test.ts'] }
   ),
-  ...mutationsOf('lib/browser/refusals.ts', AUDIT,
+  ...mutationsOf('lib/browser/refusals.ts', REFUSED,
     ...REFUSALS.map(code => ({ name: `${code} has no event of its own`, find: `  ${code}: '${code === 'ISS_MISMATCH' ? 'callback' : ''}`, replace: `  ${code}_: '${code === 'ISS_MISMATCH' ? 'callback' : ''}` })),
     { name: 'another user at a link has no event of its own', find: 'about !== undefined && mismatch !== undefined', replace: 'about === undefined && mismatch !== undefined' },
     { name: 'how a configuration is mended that tells tenants apart is not logged', find: 'code, differing }, { ...details, reason })', replace: 'code, differing }, details)', tests: ['test/browser/identity.test.ts'] },
@@ -114,11 +115,13 @@ export const answers = [
     { name: 'the code of a refusal is not told', find: "...about, code: code === '' ? OTHER : code", replace: '...about, code: OTHER' },
     { name: 'why a request was turned down is not logged', find: "...shortCode(code) !== '' && { reason: error.message }", replace: '...{}' },
     { name: 'what somebody says under a code of Fastify is logged', find: "...shortCode(code) !== '' && { reason", replace: '...{ reason', tests: PLUGIN },
-    { name: 'the cause of a fault is not logged', find: '...status >= 500 && fault !== undefined && { err: fault }', replace: '', tests: ['test/browser/finishing.test.ts'] },
+    { name: 'the cause of a fault is not logged', find: '...status >= 500 && fault !== undefined && { err: fault }', replace: '...{}', tests: ['test/browser/finishing.test.ts', 'test/plugin.test.ts'] },
     { name: 'the first one that was too many is not told', find: "if (first) audit('ratelimit.hit'", replace: "if (limit === null) audit('ratelimit.hit'", tests: LIMITS },
     { name: 'each one that was too many is told', find: "if (first) audit('ratelimit.hit'", replace: "if (limit !== null) audit('ratelimit.hit'", tests: LIMITS },
     { name: 'an answer that was used again is told like a link', find: "'/callback/:provider', AT_CALLBACK", replace: "'//', AT_CALLBACK" },
     { name: 'a link that was used is told like an answer', find: "'/callback/:provider', AT_CALLBACK", replace: "'', AT_CALLBACK" },
+    { name: 'another issuer at the login is told like at a provider', find: "  ISS_MISMATCH: 'session.refused'", replace: "  ISS_MISMATCH_: 'session.refused'" },
+    { name: 'what is behind a refusal is logged', find: 'status >= 500 && fault !== undefined', replace: 'fault !== undefined', tests: PLUGIN },
     { name: 'a fault is told like a refusal', find: "status < 500 ? 'request.refused' : 'request.failed'", replace: "'request.refused'" },
     { name: 'a refusal is told like a fault', find: "status < 500 ? 'request.refused' : 'request.failed'", replace: "'request.failed'" }
   )

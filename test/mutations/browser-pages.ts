@@ -42,7 +42,7 @@ export const pages = [
     { name: 'a new grant lacks what was granted before', find: '[...new Set([...granted, ...scopes])]', replace: '[...new Set(scopes)]', tests: ['test/guard/require-connection.test.ts'] },
     { name: 'what the provider granted without having been asked is asked for', find: 'askedAndGranted(found.entry.grant)', replace: 'found.entry.grant.scopes', tests: ['test/guard/require-connection.test.ts'] },
     { name: 'the state can be guessed', find: 'const state = randomToken()', replace: "const state = 's'.repeat(43)", tests: ['test/browser/state.test.ts'] },
-    { name: 'the flow cookie can be guessed', find: 'const cookie = randomToken()', replace: 'const cookie = state', tests: ['test/browser/state.test.ts'] },
+    { name: 'the flow cookie can be guessed', find: 'const cookie = randomToken()', replace: 'const cookie = state', tests: BINDING },
     { name: 'the flow does not remember the code verifier', find: 'cookieHash: hashFlowCookie(cookie), ...secrets', replace: "cookieHash: hashFlowCookie(cookie), ...secrets, codeVerifier: 'v'.repeat(43)", tests: BINDING },
     { name: 'the flow does not remember the nonce', find: 'cookieHash: hashFlowCookie(cookie), ...secrets', replace: 'cookieHash: hashFlowCookie(cookie), codeVerifier: secrets.codeVerifier', tests: ['test/examples/oidc-login.test.ts', 'test/browser/finishing.test.ts'] },
     { name: 'a flow is started by a redirect, to which browsers apply form-action', find: 'reply.send(leavingPage({ provider: provider.name, url }))', replace: 'reply.redirect(url.href, 303)', tests: FORMS },

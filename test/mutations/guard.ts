@@ -5,6 +5,7 @@ const CAPABILITIES = ['test/guard/capabilities.test.ts']
 const WAITING = ['test/guard/waiting.test.ts']
 const BINDING = ['test/browser/binding.test.ts']
 const LIMITS = ['test/browser/limits.test.ts']
+const BLOCKED = ['test/guard/blocked.test.ts']
 const SDK = ['test/guard/sdk-v1.test.ts']
 const AUDIT = ['test/ops/audit.test.ts']
 const IDENTITY = ['test/browser/identity.test.ts']
@@ -44,8 +45,8 @@ export const guard = [
     { name: 'errors of the host and the store are told to the model', find: "new BlockedError('failure', texts.TROUBLE)", replace: "new BlockedError('failure', String((error as Error).message))" },
     { name: 'errors of the host and the store are not told to the operator', find: "log.error({ err: error }, 'mcp-connect: a guarded call", replace: "void ({ err: error }, 'mcp-connect: a guarded call" },
     { name: 'that a handler has received a connection is not told', find: "for (const { key: provider } of needed) audit('vault.read', { ...ids, provider })", replace: '', tests: AUDIT },
-    { name: 'that a handler did not run is not told', find: "audit('guard.blocked', {", replace: 'void ({', tests: AUDIT },
-    { name: 'that a handler did not run is told, and not for whom', find: '...principal !== undefined && auditIdsOf(principal), reason', replace: 'reason', tests: AUDIT }
+    { name: 'that a handler did not run is not told', find: "audit('guard.blocked', {", replace: 'void ({', tests: BLOCKED },
+    { name: 'that a handler did not run is told, and not for whom', find: '...principal !== undefined && auditIdsOf(principal), reason', replace: 'reason', tests: BLOCKED }
   ),
   ...mutationsOf('lib/guard/requirements.ts', REQUIRE,
     { name: 'a reason may hold a link', find: "!text.includes('://')", replace: "text !== '://'" },
@@ -60,7 +61,7 @@ export const guard = [
     { name: 'the options may be missing', find: "if (typeof options !== 'object' || options === null) throw", replace: "if (typeof options !== 'object' && options === null) throw" },
     { name: 'options for a provider that is not required are ignored', find: 'if (stray !== undefined)', replace: 'if (stray === null)' },
     { name: 'a provider that nobody knows is looked up at the time of the call', find: 'if (provider === undefined) throw', replace: 'if (provider === null) throw' },
-    { name: 'options that are inherited count', find: 'Object.hasOwn(byKey, key)', replace: 'key in byKey' },
+    { name: 'options that are inherited count', find: 'Object.hasOwn(byKey, key)', replace: 'key in byKey', tests: ['test/guard/requirements.test.ts'] },
     { name: 'wrong options are taken', find: 'if (!result.success) throw', replace: 'if (!result) throw' },
     { name: "the provider's own scopes are not required", find: '[...provider.scopes, ...scopes]', replace: '[...scopes]' },
     { name: "the handler's own scopes are not required", find: '[...provider.scopes, ...scopes]', replace: '[...provider.scopes]' }
@@ -72,17 +73,16 @@ export const guard = [
     { name: 'the handler runs before the connection is there', find: "if (decision.kind === 'run') {", replace: "if (decision.kind === 'elicit') void Promise.resolve(handler({}, ...handlerArgs)).catch(() => {})\n        if (decision.kind === 'run') {", tests: REQUIRE },
     { name: 'an elicitation is not of URL mode', find: "({ mode: 'url', ...elicitation })", replace: '({ ...elicitation })' },
     { name: 'most clients show no way on', find: '{ message: decision.message }', replace: '{}' },
-    { name: 'the name of a client may hold anything', find: 'plainText(name, 60)', replace: 'name', tests: ['test/browser/pages.test.ts', 'test/guard/require-connection.test.ts'] },
-    { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra', tests: BINDING },
-    { name: 'the id of a client may be of any form', find: "typeof clientId === 'string' ? clientId : ''", replace: 'clientId as string', tests: REQUIRE },
+    { name: 'the name of a client may hold anything', find: 'plainText(name, 60)', replace: 'name', tests: SDK },
+    { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra', tests: SDK },
+    { name: 'the id of a client may be of any form', find: "typeof clientId === 'string' ? clientId : ''", replace: 'clientId as string', tests: SDK },
     { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''" },
     { name: 'a completion is sent to whoever the server is connected to by then', find: 'if (live === undefined || (live.transport ?? live) !== transportRef.deref()) return', replace: 'if (live === undefined) return' },
     { name: 'the session is that of the server, whichever client it is connected to', find: 'const transport = server.transport ?? server', replace: 'const transport = server' },
     { name: 'a client that cannot be told is a fault', find: '} catch {\n    return null                                   // it throws', replace: '} catch (error) {\n    throw error                                   // it throws' },
     { name: 'a server is kept alive while it waits', find: 'new WeakRef(server)', replace: '{ deref: () => server }', tests: SDK },
     { name: 'a session is kept alive while it waits', find: 'new WeakRef(transport)', replace: '{ deref: () => transport }', tests: SDK },
-    { name: 'capabilities that are no object declare something', find: "if (!isObject(capabilities)) return 'unknown'", replace: "if (capabilities === undefined) return 'unknown'" },
-    { name: 'an elicitation capability that is no object declares something', find: "isObject(elicitation) && isObject(elicitation['url'])", replace: "elicitation != null && isObject((elicitation as Record<string, unknown>)['url'])" },
+    { name: 'capabilities that are no object declare something', find: "if (!isObject(capabilities)) return 'unknown'", replace: "if (capabilities === undefined) return 'unknown'", tests: SDK },
     { name: 'a client declares URL mode by any value', find: "isObject(elicitation['url'])", replace: "'url' in elicitation" },
     { name: 'a client declares URL mode by declaring elicitation', find: "isObject(elicitation) && isObject(elicitation['url'])", replace: 'isObject(elicitation)' },
     { name: 'a list counts as an object', find: ' && !Array.isArray(value)', replace: '' },

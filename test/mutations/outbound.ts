@@ -19,6 +19,7 @@ export const outbound = [
     { name: 'a name without an address is let through', find: 'addresses.length > 0 && ', replace: '' },
     { name: 'one public address lets private ones through', find: 'addresses.every((', replace: 'addresses.some((' },
     { name: 'a name is checked, and another address is connected to', find: 'if (!allowed) return done(new NotPublicError(), [])', replace: '' },
+    { name: 'an answer that may have no body is a fault', find: 'BODILESS.includes(response.status) ? null : body', replace: 'body' },
     { name: 'an answer may be of any size', find: "if (size > MAX_BYTES) throw new OutboundError('answer_too_large')", replace: '', tests: SCRIPTED }
   ),
   ...mutationsOf('lib/ip-address.ts', ['test/ip-address.test.ts'],

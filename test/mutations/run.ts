@@ -16,13 +16,19 @@ const wanted = Object.values(lists).flat().filter(({ file, name }) => pattern.te
 const results = new Map<Mutation, Result>()
 const unwanted: string[] = []
 const startedAt = Date.now()
+/** How long each file takes, in milliseconds, without any mutation. */
+const usual = new Map<string, number>()
+/** With one it may take longer, but not for ever. */
+const timeoutOf = (test: string): number => Math.max(15_000, 4 * usual.get(test)!)
 
 /** A test that is red anyway tells nothing. */
 async function checkUnchanged (): Promise<void> {
   const tests = [...new Set(wanted.flatMap(mutation => mutation.tests))]
   const red: string[] = []
   await inSandboxes(tests, async (sandbox, test) => {
+    const began = Date.now()
     const result = await sandbox.run([test])
+    usual.set(test, Date.now() - began)
     if (result.kind === 'killed') red.push(`${test}: ${result.title}`)
     if (result.kind === 'broken') red.push(`${test}: ${result.output}`)
   })
@@ -33,7 +39,7 @@ async function checkUnchanged (): Promise<void> {
 async function tryAll (): Promise<void> {
   await inSandboxes(wanted, async (sandbox, mutation) => {
     const began = Date.now()
-    const result = await sandbox.tryOut(mutation)
+    const result = await sandbox.tryOut(mutation, timeoutOf)
     results.set(mutation, result)
     const line = `${result.kind === 'killed' ? 'killed' : result.kind.toUpperCase()}\t${mutation.file}: ${mutation.name}`
     console.log(`${line} (${((Date.now() - began) / 1000).toFixed(1)} s)${result.kind === 'killed' ? `\n\t${result.test}: ${result.title}` : ''}`)

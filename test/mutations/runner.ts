@@ -8,9 +8,9 @@ import { mutate, type Mutation } from './mutation.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LEFT_OUT = ['node_modules', '.git', '.tap', 'dist']
-/** The tests' own limit, after which a mutation that makes one hang is noticed by that test. */
-const TEST_TIMEOUT_S = 60
-const FILE_TIMEOUT_MS = 90_000
+/** The tests' own limit, after which a mutation that makes one hang is noticed by that test; and how much longer the process may take to end. */
+const TIMEOUT_MS = 120_000
+const GRACE_MS = 30_000
 
 /** What the tests said of a mutation; `broken`: a file did not load, or did not end, which tells nothing of the control. */
 export type Result =
@@ -20,10 +20,13 @@ export type Result =
 
 /** A copy of the tree, in which one file after the other is changed. */
 export interface Sandbox {
-  /** Runs the files in this order, until a test turns red. `survived` when none does. */
-  run (tests: readonly string[]): Promise<Result>
+  /**
+   * Runs the files in this order, until a test turns red. `survived` when none does.
+   * @param timeoutOf how long the tests of a file may take, in milliseconds
+   */
+  run (tests: readonly string[], timeoutOf?: (test: string) => number): Promise<Result>
   /** Runs the tests of a mutation with it, and takes it back. */
-  tryOut (mutation: Mutation): Promise<Result>
+  tryOut (mutation: Mutation, timeoutOf?: (test: string) => number): Promise<Result>
   /** Happens at the latest when the process ends. */
   remove (): void
 }
@@ -36,22 +39,22 @@ export async function createSandbox (): Promise<Sandbox> {
   await symlink(realpathSync(join(ROOT, 'node_modules')), join(directory, 'node_modules'))
 
   const sandbox: Sandbox = {
-    async run (tests) {
+    async run (tests, timeoutOf = () => TIMEOUT_MS) {
       for (const test of tests) {
-        const result = await runFile(directory, test)
+        const result = await runFile(directory, test, timeoutOf(test))
         if (result.kind !== 'survived') return result
       }
       return { kind: 'survived' }
     },
 
-    async tryOut (mutation) {
+    async tryOut (mutation, timeoutOf) {
       const path = join(directory, mutation.file)
       const text = await readFile(path, 'utf8')
       const mutated = mutate(text, mutation)
       if (mutated === null) return { kind: 'stale' }
       await writeFile(path, mutated)
       try {
-        return await sandbox.run(mutation.tests)
+        return await sandbox.run(mutation.tests, timeoutOf)
       } finally {
         await writeFile(path, text)
       }
@@ -63,12 +66,12 @@ export async function createSandbox (): Promise<Sandbox> {
 }
 
 /** Each file is a program that writes TAP; `tap` itself takes as long again to start. */
-async function runFile (directory: string, test: string): Promise<Result> {
+async function runFile (directory: string, test: string, timeoutMs: number): Promise<Result> {
   const child = spawn(process.execPath, ['--import=tsx', test], {
     cwd: directory,
-    env: { ...withoutTap(process.env), TAP_BAIL: '1', TAP_TIMEOUT: String(TEST_TIMEOUT_S) },
+    env: { ...withoutTap(process.env), TAP_BAIL: '1', TAP_TIMEOUT: String(Math.ceil(timeoutMs / 1000)) },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: FILE_TIMEOUT_MS,
+    timeout: timeoutMs + GRACE_MS,
     killSignal: 'SIGKILL'
   })
   const output: string[] = []

@@ -49,8 +49,7 @@ export const guard = [
     { name: 'that a handler did not run is told, and not for whom', find: '...principal !== undefined && auditIdsOf(principal), reason', replace: 'reason', tests: BLOCKED }
   ),
   ...mutationsOf('lib/guard/requirements.ts', REQUIRE,
-    { name: 'a reason may hold a link', find: "!text.includes('://')", replace: "text !== '://'" },
-    { name: 'a reason may hold what reorders text', find: 'clientText(200)', replace: 'z.string()' },
+    { name: 'a reason may hold a link, or what reorders text', find: 'clientText(200)', replace: 'z.string()' },
     { name: 'scopes may be of any form', find: 'scopes: scopesSchema.optional()', replace: 'scopes: z.array(z.string()).optional()' },
     { name: 'options that nobody knows are ignored', find: 'z.strictObject(shape, {', replace: 'z.looseObject(shape, {' },
     { name: 'arguments behind the handler are ignored', find: 'if (args.length > 3)', replace: 'if (args.length > 4)' },

@@ -35,7 +35,7 @@ t.test('RLM-01 RLM-10 whoever is signed in is limited as such, and gets in nobod
   for (let i = 0; i < 3; i++) t.equal((await a.get(url)).statusCode, 200)
   for (let i = 0; i < 10; i++) {
     const page = await refused(t, server, () => a.get(url), { ...RATE_LIMITED, ...i > 0 && { event: null } })
-    t.match(Number(page.headers['retry-after']), 60)
+    t.ok(Number(page.headers['retry-after']) > 30 && Number(page.headers['retry-after']) <= 60, 'the rest of the window')
     t.equal(title(page), 'Too many requests')
   }
   for (const other of [B, A2, A3]) t.equal((await server.browser(other).get('/connect')).statusCode, 200, 'the same address, somebody else')

@@ -12,7 +12,7 @@ const EVENTS: Readonly<Record<string, AuditEventName>> = {
   SESSION_LOST: 'callback.session_missing',
   SIGN_IN_INVALID: 'session.refused',
   SIGN_IN_DECLINED: 'session.refused',
-  SIGN_IN_FAILED: 'session.refused',
+  SIGN_IN_FAILED: 'request.failed',
   SUBJECT_MISMATCH: 'elicitation.subject_mismatch',
   FLOW_COOKIE_MISSING: 'callback.flow_cookie_missing',
   COOKIE_INVALID: 'request.refused',
@@ -65,11 +65,11 @@ t.test('LOG-10 every refusal has its event, which names who was refused, of what
       const request = { routeOptions: { url: route }, params: { provider: 'acme' }, log: { debug: (...line: unknown[]) => { logged.push(line) } } } as never
       const elicitation = 'e'.repeat(64)
       const mismatch = code === 'SUBJECT_MISMATCH'
-      remember(request, { visitor: { principal: A, label: 'a' }, about: { provider: 'acme', elicitation }, differing: mismatch ? ['subject'] : [] })
+      remember(request, { visitor: { principal: A, label: 'a' }, about: { provider: 'acme', elicitation }, ...mismatch && { mismatch: { owner: B, differing: ['subject'] as const } } })
       const told: unknown[] = []
       const services = { audit: (event: string, facts: object) => { told.push({ event, ...facts }) }, providers: new Map([['acme', {}]]) } as never
       tellRefusal(services, error, error.code, error.statusCode, request)
-      const facts = error instanceof errors.RateLimitedError ? { limit: 'principal' } : { provider: 'acme', elicitation, code: error.code, ...mismatch && { differing: ['subject'] } }
+      const facts = error instanceof errors.RateLimitedError ? { limit: 'principal' } : { provider: 'acme', elicitation, code: error.code, ...mismatch && { owner: auditIdsOf(B).principal, differing: ['subject'] } }
       t.strictSame(told, [{ event: events[code] ?? EVENTS[code], ...auditIdsOf(A), ...facts }], `${error.code} at ${route}`)
       t.strictSame(logged, [])
     }

@@ -77,6 +77,8 @@ for (const kind of await lastingKinds(t)) {
     t.strictSame(pages.filter(({ status }) => ![200, 409].includes(status)).map(({ status }) => status), [])
     t.equal(fleet.acme.tokenRequests, 1)
     t.equal(await grants(), 1)
-    t.strictSame(fleet.audit.map(({ event }) => event), ['exchange.started', 'exchange.stored'])
+    const told = fleet.audit.map(({ event }) => event)
+    for (const event of ['exchange.started', 'exchange.stored', 'vault.written', 'elicitation.completed']) t.equal(told.filter(name => name === event).length, 1, `${event}, once`)
+    t.equal(told.filter(name => name.startsWith('exchange.')).length, 2)
   })
 }

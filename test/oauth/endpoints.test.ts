@@ -53,7 +53,7 @@ t.test('OAR-28 no request for metadata, tokens or keys goes to an address that i
   const attempts = watchSockets(t)
   const { privateKey } = await generateKeyPair('RS256')
   for (const address of ADDRESSES) {
-    await t.rejects(createConfigurations()(registration(address)), { code: /^FST_MCP_CONNECT_PROVIDER_(UNAVAILABLE|MISCONFIGURED)$/, message: /not public|not_https|OAUTH_HTTP_REQUEST_FORBIDDEN/ }, `metadata at ${address}`)
+    await t.rejects(createConfigurations()(registration(address)), { code: /^FST_MCP_CONNECT_PROVIDER_(UNAVAILABLE|MISCONFIGURED)$/, message: /not_public|not_https|OAUTH_HTTP_REQUEST_FORBIDDEN/ }, `metadata at ${address}`)
 
     const pinned = registration('https://acme.example', { endpoints: { authorization: 'https://acme.example/authorize', token: `${address}/token` } })
     const secure = address.startsWith('https:')
@@ -81,7 +81,7 @@ t.test('OAR-28 metadata that lead to a private address for the code do not get i
     const provider = scripted.provider()
     const configuration = await createConfigurations()(provider)
     await t.rejects(redeemCode(configuration, provider, { response: new URL(`https://mcp.example.com/?code=code&state=${STATE}`), state: STATE, codeVerifier: 'v'.repeat(43) }),
-      { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED', message: /not public/ }, host)
+      { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED', message: /not_public/ }, host)
   }
   t.strictSame([...new Set(attempts)], ['127.0.0.1'], 'the metadata alone were asked for')
   t.strictSame(new Set(scripted.requests.map(({ path }) => path)), new Set(['/.well-known/openid-configuration']))
@@ -100,7 +100,7 @@ t.test('OAR-29 a name is looked up once for each connection, which goes to that 
     t.strictSame([attempts.splice(0), answers, scripted.connections], [['127.0.0.1'], [], i], 'one look-up, one connection')
   }
   answers.push('169.254.169.254')
-  await t.rejects(fetch(url, {}), { message: /not public/ })
+  await t.rejects(fetch(url, {}), { message: /not_public/ })
   t.strictSame([attempts.splice(0), answers, scripted.connections], [[], [], 4], 'nor does a connection live on that was made before')
   answers.push('127.0.0.2')
   await fetch(url, {}).catch(() => {})

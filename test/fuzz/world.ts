@@ -38,7 +38,7 @@ export interface World {
 
 const NAMES = ['alice', 'bob', 'victim']
 const OFF: Limits = { address: false, principal: false, elicitations: false }
-const TOKENS = ['code', 'code_verifier', 'access_token', 'refresh_token', 'id_token']
+const TOKENS = ['access_token', 'refresh_token', 'id_token']
 
 export async function startWorld ({ login, limits = OFF, spoil = () => {} }: WorldOptions): Promise<World> {
   const [key, webSecret] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64url')]
@@ -47,9 +47,9 @@ export async function startWorld ({ login, limits = OFF, spoil = () => {} }: Wor
   const lasting = new SecretIndex()
   let secrets = lasting
   const watched = createWatchedStore(key, (kind, text) => secrets.add(kind, text))
-  const observe = ({ path, params, body }: Observed): void => {
+  const observe = ({ path, body }: Observed): void => {
     if (path !== '/token') return
-    for (const [name, value] of Object.entries({ ...params, ...Object(body) as object })) if (TOKENS.includes(name) && String(value).length > 20) secrets.add(name, String(value))
+    for (const [name, value] of Object.entries(Object(body) as object)) if (TOKENS.includes(name)) secrets.add(name, String(value))
   }
 
   const { issuer, browser, close: closeLogin } = login === 'own' ? ownLogin(accounts, spoil) : await registeredLogin(accounts, webSecret, observe)

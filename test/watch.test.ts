@@ -90,7 +90,7 @@ t.test('a request that is turned down, but not as it should be, fails the test',
   const [alice, bob] = [server.browser(A), server.browser(B)]
   const callback = await server.untilCallback(alice, url)
   const { store: { vault, state }, acme } = server
-  const mismatch: Refusal = { status: 403, code: 'SUBJECT_MISMATCH', event: 'elicitation.subject_mismatch' }
+  const mismatch: Refusal = { status: 403, code: 'SUBJECT_MISMATCH', event: 'elicitation.subject_mismatch', owner: A }
   const open = async (): Promise<LightMyRequestResponse> => await bob.get(url)
   const after = (deed: (answer: LightMyRequestResponse) => unknown) => async (): Promise<LightMyRequestResponse> => {
     const answer = await open()
@@ -108,6 +108,7 @@ t.test('a request that is turned down, but not as it should be, fails the test',
     ['another code', open, { ...mismatch, code: 'NOT_FOUND' }],
     ['another event', open, { ...mismatch, event: 'request.refused' }],
     ['another user in the event', open, { ...mismatch, user: A }],
+    ['another owner in the event', open, { ...mismatch, owner: B }],
     ['nobody in the event', open, { ...mismatch, user: null }],
     ['no refusal', async () => await alice.get(url)],
     ['a further event', after(async () => await server.app.mcpConnect.reseal()), { ...mismatch, before: ['vault.read'] }],

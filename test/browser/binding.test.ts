@@ -3,7 +3,7 @@ import { authorizationUrl, findForm, title } from '../fixtures/browser.js'
 import { refused, type Refusal } from '../fixtures/refused.js'
 import { A, A2, A3, B, startServer } from '../fixtures/server.js'
 
-const SUBJECT_MISMATCH: Refusal = { status: 403, code: 'SUBJECT_MISMATCH', event: 'elicitation.subject_mismatch' }
+const SUBJECT_MISMATCH: Refusal = { status: 403, code: 'SUBJECT_MISMATCH', event: 'elicitation.subject_mismatch', owner: A }
 
 t.test('the whole way: link, page, provider, done page, tool', async t => {
   const server = await startServer(t)
@@ -36,7 +36,7 @@ t.test('BND-01 a link of another tenant is a link to nothing', async t => {
   const server = await startServer(t)
   const { url } = await server.elicit(A)
   const notFound: Refusal = { status: 404, code: 'NOT_FOUND' }
-  const foreign = await refused(t, server, () => server.browser(A2).get(url), { ...notFound, event: 'elicitation.subject_mismatch' })
+  const foreign = await refused(t, server, () => server.browser(A2).get(url), { ...notFound, event: 'elicitation.subject_mismatch', owner: A })
   const unknown = await refused(t, server, () => server.browser(A2).get(`/connect/${'x'.repeat(43)}`), notFound)
   t.equal(foreign.body, unknown.body)
 })
@@ -107,7 +107,7 @@ t.test('BND-08 the id in the path is swapped for another user\'s', async t => {
   const foreign = await server.elicit(B)
   const browser = server.browser(A)
   const form = findForm(await browser.get(own.url), '/start')
-  await refused(t, server, () => browser.post(form.action.replace(own.id, foreign.id), form.fields), SUBJECT_MISMATCH)
+  await refused(t, server, () => browser.post(form.action.replace(own.id, foreign.id), form.fields), { ...SUBJECT_MISMATCH, owner: B })
   t.equal((await server.browser(B).press(foreign.url, '/start')).statusCode, 200)
   t.equal((await browser.press(own.url, '/start')).statusCode, 200)
 })

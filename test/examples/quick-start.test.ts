@@ -6,7 +6,7 @@ import t from 'tap'
 
 if (!existsSync('dist/cjs/index.js')) throw new Error('dist/ is missing, and this test runs the built package: npm run build')
 
-/** Runs with plain node, without the test runner's loaders. The last line is what the MCP server sent last. */
+/** Runs with plain node, without the test runner's loaders. Among the lines of the log it prints what the MCP server sent last. */
 const program = `
   const { Client } = require('@modelcontextprotocol/sdk/client/index.js')
   const { InMemoryTransport } = require('@modelcontextprotocol/sdk/inMemory.js')
@@ -41,7 +41,8 @@ t.test('the first example in CommonJS asks for the connection', async t => {
     LOGIN_CLIENT_SECRET: 'secret'
   }
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], { env })
-  t.match(JSON.parse(stdout.trim().split('\n').at(-1)!), {
+  const lines = stdout.trim().split('\n').map(line => JSON.parse(line) as { jsonrpc?: string })
+  t.match(lines.filter(line => line.jsonrpc), [{
     error: { code: -32042, data: { elicitations: [{ mode: 'url', message: 'Connect GitHub to list your issues.', url: /^https:\/\/mcp\.example\.com\/connect\/[\w-]{43}$/ }] } }
-  })
+  }])
 })

@@ -37,7 +37,7 @@ export interface AuditedRefusal extends Partial<AuditedElicitation> {
 }
 
 /** Why a guarded handler did not run, and its caller was sent no link either. */
-export type BlockReason = 'no_principal' | 'not_authorized' | 'not_connected' | 'declined' | 'scopes_withheld' | 'unreadable' | 'failure'
+export type BlockReason = 'no_principal' | 'not_authorized' | 'not_connected' | 'not_finished' | 'declined' | 'scopes_withheld' | 'unreadable' | 'failure'
 
 /** What each event tells, by its name. */
 export interface AuditEvents {

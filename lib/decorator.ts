@@ -21,13 +21,22 @@ export interface McpServerLike {
   registerResource (name: any, template: any, config: any, callback: any): unknown
 }
 
+/** What is needed of the protocol's own server; `Server` of the MCP SDK has it. */
+export interface LowLevelServerLike {
+  getClientCapabilities (): unknown
+  fallbackRequestHandler?: (request: any, context: any) => Promise<any>
+}
+
+/** Whatever `mcpConnect.for` takes, of SDK v1 (`@modelcontextprotocol/sdk`) or v2 (`@modelcontextprotocol/server`). */
+export type AnyServerLike = McpServerLike | LowLevelServerLike
+
 /**
  * The context type that the given server's SDK passes to handlers. The last overload of `registerResource` is the only
  * place where SDK v1 names it last, whatever the schema.
  */
 export type ContextOf<S> = S extends { registerResource (n: any, t: any, c: any, callback: infer F): unknown }
   ? F extends (uri: any, variables: any, context: infer C) => unknown ? C : never
-  : never
+  : S extends { fallbackRequestHandler?: (request: any, context: infer C) => unknown } ? C : never
 
 /** Wraps handlers of one MCP server. */
 export interface Guard<Ctx> {
@@ -81,12 +90,13 @@ export interface McpConnect {
   /** The page where people see, make and end their connections. Safe to show anywhere: it holds no id. */
   readonly connectionsUrl: string
   /**
-   * Makes the guard for one MCP server.
+   * Makes the guard for one MCP server: an `McpServer`, or the protocol's own `Server`, whose handlers get `(connection, request, context)`.
    * @throws FST_MCP_CONNECT_NOT_MCP_SERVER when it is none
    * @throws FST_MCP_CONNECT_SDK_MISSING when no copy of the MCP SDK can be loaded
    * @throws FST_MCP_CONNECT_SDK_MISMATCH when the server comes from a copy of the MCP SDK that this package cannot load
+   * @throws FST_MCP_CONNECT_SDK_V2_MISSING when it is of SDK v2, and this package cannot load that
    */
-  for<S extends McpServerLike> (server: S): Guard<ContextOf<S>>
+  for<S extends AnyServerLike> (server: S): Guard<ContextOf<S>>
   /**
    * Seals every grant in the vault with the newest of `keys`, while calls go on. Once every process has the new key first, and
    * a dry run finds nothing left to do and nothing unreadable, older keys can be taken out.

@@ -19,12 +19,14 @@ export const UnknownProviderError = createError<[string, string]>(`${CODE}UNKNOW
   'No provider "%s" is configured; configured are: %s', 500)
 export const GuardOptionsError = createError<[string]>(`${CODE}GUARD_OPTIONS`, 'requireConnection: %s', 500)
 export const NotMcpServerError = createError(`${CODE}NOT_MCP_SERVER`,
-  'mcpConnect.for(server) takes an McpServer of @modelcontextprotocol/sdk', 500)
+  'mcpConnect.for(server) takes an McpServer, or a Server, of @modelcontextprotocol/sdk or @modelcontextprotocol/server', 500)
 export const SdkMissingError = createError(`${CODE}SDK_MISSING`,
   'No usable @modelcontextprotocol/sdk can be loaded; install version 1.23 or newer beside fastify-mcp-connect', 500)
 export const SdkMismatchError = createError(`${CODE}SDK_MISMATCH`,
   'The given server comes from a copy of @modelcontextprotocol/sdk that fastify-mcp-connect cannot load; ' +
   'install the SDK once ("npm ls @modelcontextprotocol/sdk" must show one copy) and pass its McpServer', 500)
+export const SdkV2MissingError = createError(`${CODE}SDK_V2_MISSING`,
+  'The given server is of MCP SDK v2, and fastify-mcp-connect cannot load @modelcontextprotocol/server; install version 2.4 or newer beside fastify-mcp-connect', 500)
 export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
 export const IdentityInvalidError = createError<[string, string]>(`${CODE}IDENTITY_INVALID`,

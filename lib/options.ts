@@ -8,8 +8,10 @@ import type { Store, TokenVault } from './storage.js'
 import type { BrowserIdentity, Claims, LimitOption, Limits, McpConnectOptions, OidcLogin, Provider, ProviderDefinition } from './types.js'
 import { parseSecret } from './vault/secret.js'
 
+type Undefaulted = 'onAudit' | 'clientSupportsUrl'
+
 /** The options, checked and complete. */
-export interface Settings extends Omit<Required<McpConnectOptions>, 'baseUrl' | 'keys' | 'providers' | 'limits' | 'onAudit'>, Pick<McpConnectOptions, 'onAudit'> {
+export interface Settings extends Omit<Required<McpConnectOptions>, 'baseUrl' | 'keys' | 'providers' | 'limits' | Undefaulted>, Pick<McpConnectOptions, Undefaulted> {
   readonly baseUrl: URL
   readonly keys: readonly [Buffer, ...Buffer[]]
   readonly limits: Required<Limits>
@@ -93,6 +95,9 @@ const shape = {
   providers,
   authorize: functionSchema<Settings['authorize']>('must be a function (principal, provider) => boolean').default(() => () => true),
   whenCapabilityUnknown: z.enum(['fallback', 'elicit'], 'must be "fallback" or "elicit"').default('fallback'),
+  clientSupportsUrl: functionSchema<NonNullable<Settings['clientSupportsUrl']>>('must be a function (manifest) => boolean or undefined').exactOptional(),
+  strictCapabilities: z.boolean('must be true or false').default(false),
+  waitMs: durationSchema(0, 45_000).default(20_000),
   elicitationTtlMs: durationSchema(MINUTE_MS, DAY_MS).default(15 * MINUTE_MS),
   declineCoolDownMs: durationSchema(0, DAY_MS).refine(ms => ms === 0 || ms >= 1000, 'must be milliseconds, from 1000; or 0 for none').default(5 * MINUTE_MS),
   limits: z.strictObject(limitsShape, { error: objectErrors(Object.keys(limitsShape)) }).prefault({}),

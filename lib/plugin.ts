@@ -15,15 +15,16 @@ import { createUrls } from './browser/urls.js'
 import { createVisitLimits } from './browser/visit-limits.js'
 import { createConnections } from './connections/connections.js'
 import { createResealing } from './connections/resealing.js'
-import type { ContextOf, Guard, McpConnect, McpServerLike } from './decorator.js'
+import type { AnyServerLike, ContextOf, Guard, McpConnect } from './decorator.js'
 import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
 import { createElicitations } from './elicitation/elicitations.js'
 import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
 import { OptionsError } from './errors.js'
+import { createGuard } from './guard/create-guard.js'
 import { createDecide } from './guard/guard.js'
 import { loadSdkCopies } from './guard/sdk-v1-copies.mjs'
-import { createSdkV1Guard } from './guard/sdk-v1.js'
+import { loadSdkV2 } from './guard/sdk-v2-copy.mjs'
 import { createConfigurations } from './oauth/configuration.js'
 import { isOidcLogin } from './oidc-login.js'
 import { createAudit } from './ops/audit.js'
@@ -113,13 +114,20 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   log.info({ redirectUris }, 'mcp-connect: these redirect URIs must be registered, each at its authorization server')
 
   const copies = await loadSdkCopies()
+  const closing = new AbortController()
+  app.addHook('preClose', async () => closing.abort())
   const decide = createDecide({
     connections,
     elicitations,
+    declines,
     completion,
     principal,
     authorize,
     whenCapabilityUnknown: settings.whenCapabilityUnknown,
+    strictCapabilities: settings.strictCapabilities,
+    waitMs: settings.waitMs,
+    ...settings.clientSupportsUrl !== undefined && { clientSupportsUrl: settings.clientSupportsUrl },
+    closing: closing.signal,
     connectionsUrl: urls.connections,
     elicitationUrl: id => urls.elicitation(id),
     audit,
@@ -127,8 +135,8 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   })
   const mcpConnect: McpConnect = {
     connectionsUrl: urls.connections,
-    for<S extends McpServerLike> (server: S) {
-      const { requireConnection } = createSdkV1Guard({ server, copies: copies(), providers, decide })
+    for<S extends AnyServerLike> (server: S) {
+      const { requireConnection } = createGuard({ server, copies: copies(), loadSdkV2, providers, decide })
       // The overloads are told apart at run time, by parseRequirements.
       return { requireConnection } as Guard<ContextOf<S>>
     },

@@ -26,6 +26,7 @@ export function durationSchema (min: number, max: number): z.ZodInt {
 
 function describeDuration (ms: number): string {
   const days = ms / (24 * 60 * 60_000)
+  if (days < 1) return `${ms / 1000} seconds`
   return days === 1 ? 'a day' : `${days} days`
 }
 

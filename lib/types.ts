@@ -174,6 +174,15 @@ export interface Limits {
   readonly elicitations?: LimitOption
 }
 
+/** What an MCP client says of itself. Anybody can say anything: it tells what a client can show, and never who it is. */
+export interface ClientManifest {
+  /** The revision of the protocol, where it is known. */
+  readonly protocolVersion?: string
+  /** As declared, in `initialize` or with the request (2026-07-28); absent where they are unknown, as with stateless serving. */
+  readonly capabilities?: Readonly<Record<string, unknown>>
+  readonly client: { readonly name?: string, readonly version?: string }
+}
+
 /** Options of the plugin. */
 export interface McpConnectOptions {
   /**
@@ -201,6 +210,16 @@ export interface McpConnectOptions {
   readonly authorize?: (principal: Principal, provider: string) => Promise<boolean> | boolean
   /** What a client gets whose capabilities are unknown, as with stateless serving. @default 'fallback' */
   readonly whenCapabilityUnknown?: 'fallback' | 'elicit'
+  /**
+   * Whether a client is sent links, for clients that declare what they cannot do, or the other way round. Only clients of 2025-11-25 and
+   * earlier can be sent links without having declared `elicitation.url`.
+   * @returns `undefined` to go by what it has declared, and by `whenCapabilityUnknown`
+   */
+  readonly clientSupportsUrl?: (manifest: ClientManifest) => boolean | undefined
+  /** Answers clients of 2026-07-28 that have not declared `elicitation.url` with `-32021`, and not with a text. @default false */
+  readonly strictCapabilities?: boolean
+  /** How long a call waits, on 2026-07-28, for a user who has agreed to open a link: up to 45 seconds. @default 20000 */
+  readonly waitMs?: number
   /** How long a link can be used, from a minute to a day. @default 900000 (15 minutes) */
   readonly elicitationTtlMs?: number
   /** How long nobody is asked again after having declined, a day at most. @default 300000 (5 minutes) */

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { askedAndGranted } from '../connections/scopes.js'
 import { auditedElicitation, type Elicitation } from '../elicitation/elicitations.js'
+import { endUnconnected } from '../elicitation/end-unconnected.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
 import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
 import { RANDOM_TOKEN, randomToken } from '../random.js'
 import type { Provider } from '../types.js'
-import { assertAuthorized, assertPending, findOwn, type Own } from './assertions.js'
-import { endUnconnected } from './end-unconnected.js'
+import { assertAuthorized, assertPending, assertWon, findOwn, type Own } from './assertions.js'
 import { completedPage, declinedPage, interactionPage, leavingPage } from './pages/interaction.js'
 import { accountView, page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
 import type { Visitor } from './visitors.js'
@@ -97,7 +97,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const own = await find(request, visitor)
       await forms.check(request, visitor.principal, declineAction(own))
       assertPending(own.elicitation)
-      await endUnconnected(services, own.elicitation, own.hash, 'declined', null)
+      assertWon(await endUnconnected(services, own.elicitation, own.hash, 'declined', null))
       return reply.redirect(urls.elicitation(own.id, 'done'), 303)
     },
 

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { AuditedAttempt } from '../audit-events.js'
 import { missingScopes } from '../connections/scopes.js'
 import { auditedElicitation, elicitationHash } from '../elicitation/elicitations.js'
+import { endUnconnected } from '../elicitation/end-unconnected.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
   ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError,
@@ -16,7 +17,6 @@ import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
 import { assertWon, findOwn, type Own } from './assertions.js'
-import { endUnconnected } from './end-unconnected.js'
 import { assertNavigation } from './navigation.js'
 import { recall, remember } from './request-notes.js'
 import { requireProvider, type BrowserServices, type Handler } from './services.js'
@@ -125,16 +125,16 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
   async function finish (attempt: Attempt, response: AuthorizationResponse): Promise<void> {
     const { provider, principal, flow, elicitation, hash, holder } = attempt
     if (!await services.authorize(principal, flow.provider)) {
-      await endUnconnected(services, elicitation, hash, 'failed', holder)
+      assertWon(await endUnconnected(services, elicitation, hash, 'failed', holder))
       throw new NotAuthorizedError()
     }
     if (response.kind === 'error' && response.reason === 'invalid_scope') {
-      await endUnconnected(services, elicitation, hash, 'failed', holder)      // the link would ask for the same again
+      assertWon(await endUnconnected(services, elicitation, hash, 'failed', holder))      // the link would ask for the same again
       throw new ScopeRefusedError(describeProvider(provider))
     }
     if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
     if (response.kind === 'denied') attempt.log.info({ provider: flow.provider }, ACCESS_DENIED)
-    if (response.kind === 'denied') return await endUnconnected(services, elicitation, hash, 'declined', holder)
+    if (response.kind === 'denied') return assertWon(await endUnconnected(services, elicitation, hash, 'declined', holder))
     await connect(attempt)
   }
 

@@ -25,6 +25,8 @@ export interface Elicitation {
   readonly generation: number
   /** Epoch milliseconds: until then the link can be used. */
   readonly expiresAt: number
+  /** Epoch milliseconds: when the link was last handed out. */
+  readonly askedAt: number
   /** Who is finishing it, and until when (epoch milliseconds) nobody else may. */
   readonly heldBy?: { readonly holder: string, readonly until: number }
 }
@@ -51,6 +53,11 @@ export interface Link {
   readonly expiresAt: number
 }
 
+/** The link that a client has, or what has become of it. */
+export type Current =
+  | { readonly kind: 'live', readonly link: Link, readonly askedAt: number }
+  | { readonly kind: 'declined' | 'none' }
+
 export interface Elicitations {
   /**
    * The live elicitation of this principal, client and provider: the pending one, widened to what is wanted, as long as
@@ -60,6 +67,8 @@ export interface Elicitations {
    * @throws FST_MCP_CONNECT_RATE_LIMITED when this client has had too many new ones
    */
   request (client: NonNullable<Elicitation['client']>, wanted: Wanted): Promise<Link | null>
+  /** The live elicitation of this principal, client and provider, which `request` would hand out again. Changes nothing. */
+  current (client: NonNullable<Elicitation['client']>, principal: Principal, provider: string): Promise<Current>
   /**
    * The live elicitation that waits on the connections page.
    * @param countFor the client whose limit a new one counts for; `null` when the user asks
@@ -88,6 +97,8 @@ export interface Elicitations {
 const AFTERLIFE_MS = 60 * 60_000
 /** A link with less left is not handed out again; with short lifetimes it is a quarter of them. */
 const SHORTEST_REST_MS = 5 * 60_000
+/** A link that is handed out again sooner is not said to be: a thousand calls at once are one time. */
+const ASKED_ANEW_MS = 100
 /** More than these would tell the user nothing. */
 const MAX_REASONS = 5
 /** More than the time that a token request and the vault may take. */
@@ -134,27 +145,38 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
   /** What waits on the connections page was handed to nobody. */
   const isRetired = (record: Elicitation, generation: number): boolean => record.client !== null && record.generation < generation
 
-  /** @param count counts a new record, once however often this is repeated */
-  async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>, count: () => Promise<void>): Promise<Link | null | typeof LOST> {
-    const { principal, provider } = wanted
+  /** What there is of an asker. */
+  async function find (asker: string, { client, principal, provider }: Pick<Elicitation, 'client' | 'principal' | 'provider'>) {
     // Before the decline: a decline in between retires what is of this generation.
     const generation = await generations.current(hashConnection(principal, provider))
-    if (client !== null && await declines.has(asker, principal, provider)) return null
+    if (client !== null && await declines.has(asker, principal, provider)) return { kind: 'declined' } as const
     const pointer = await live.get(asker)
-    if (pointer.record !== null) {
-      const { id } = pointer.record
-      const { record, revision } = await records.get(elicitationHash(id))
-      if (record !== null && isPending(record) && !isRetired(record, generation) && record.expiresAt - Date.now() > shortestRestMs) {
-        const link = { id, generation: record.generation, expiresAt: record.expiresAt }
-        const wider = merge(record, wanted)
-        if (wider.scopes.length === record.scopes.length && wider.reasons.length === record.reasons.length) return link
-        return await records.put(elicitationHash(id), { ...record, ...wider }, revision) === null ? LOST : link
-      }
+    const none = { kind: 'none', generation, pointer } as const
+    if (pointer.record === null) return none
+    const { id } = pointer.record
+    const { record, revision } = await records.get(elicitationHash(id))
+    if (record === null || !isPending(record) || isRetired(record, generation)) return none
+    const link: Link = { id, generation: record.generation, expiresAt: record.expiresAt }
+    return { ...none, kind: 'live', link, record, revision } as const
+  }
+
+  /** @param count counts a new record, once however often this is repeated */
+  async function findOrCreate (asker: string, { client, ...wanted }: Wanted & Pick<Elicitation, 'client'>, count: () => Promise<void>): Promise<Link | null | typeof LOST> {
+    const found = await find(asker, { ...wanted, client })
+    if (found.kind === 'declined') return null
+    const { generation, pointer } = found
+    const now = Date.now()
+    if (found.kind === 'live' && found.link.expiresAt - now > shortestRestMs) {
+      const { link, record, revision } = found
+      const wider = merge(record, wanted)
+      const isWider = wider.scopes.length > record.scopes.length || wider.reasons.length > record.reasons.length
+      if (!isWider && now - record.askedAt < ASKED_ANEW_MS) return link
+      return await records.put(elicitationHash(link.id), { ...record, ...wider, askedAt: now }, revision) === null ? LOST : link
     }
     await count()
-    const link = { id: randomToken(), generation, expiresAt: Date.now() + ttlMs }
+    const link = { id: randomToken(), generation, expiresAt: now + ttlMs }
     const hash = elicitationHash(link.id)
-    const revision = await records.put(hash, { ...wanted, client, generation, expiresAt: link.expiresAt, status: 'pending' }, null, rowTtlMs)
+    const revision = await records.put(hash, { ...wanted, client, generation, expiresAt: link.expiresAt, askedAt: now, status: 'pending' }, null, rowTtlMs)
     if (revision === null) throw new StoreContentionError()
     if (await live.put(asker, { id: link.id }, pointer.revision, rowTtlMs) === null) {
       await records.delete(hash, revision)
@@ -195,6 +217,12 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
 
   return {
     request: (client, wanted) => ask(client, wanted, client),
+
+    async current (client, principal, provider) {
+      const found = await find(askerHash({ client, principal, provider }), { client, principal, provider })
+      return found.kind === 'live' ? { kind: found.kind, link: found.link, askedAt: found.record.askedAt } : { kind: found.kind }
+    },
+
     offer: async (wanted, countFor) => (await ask(null, wanted, countFor))!,
 
     retire: (principal, provider) => generations.begin(hashConnection(principal, provider)),

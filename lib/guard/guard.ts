@@ -1,31 +1,20 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Audit, BlockReason } from '../audit-events.js'
 import { createConnection } from '../connections/connection.js'
-import { isUnchanged, type Connections, type Lookup, type VaultEntry } from '../connections/connections.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
-import type { Completion, Notify } from '../elicitation/completion.js'
-import { askerHash, elicitationHash, type Elicitations, type Link, type Wanted } from '../elicitation/elicitations.js'
+import type { Link, Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, RateLimitedError, StoreContentionError } from '../errors.js'
-import { auditIdsOf, explainInvalidPrincipal, hashClient, hashConnection, parsePrincipal } from '../principal.js'
-import type { Claims, Connection, McpConnectOptions, Principal } from '../types.js'
+import { auditIdsOf, explainInvalidPrincipal, hashClient, parsePrincipal } from '../principal.js'
+import type { Connection, McpConnectOptions, Principal } from '../types.js'
+import type { GuardedCall } from './guarded-call.js'
+import { clientOf, isOpen, watchLink, type Needed } from './links.js'
 import type { Requirement } from './requirements.js'
+import { conclude, type RoundServices } from './rounds.js'
 import * as texts from './texts.js'
 
-/** One call of a guarded handler, told without any SDK's words. */
-export interface GuardedCall {
-  /** The verified claims of the access token; `undefined` when the request carried none. */
-  readonly claims: Claims | undefined
-  readonly client: { readonly id: string, readonly name?: string }
-  /** Whether the client declared URL mode. */
-  readonly urlMode: 'declared' | 'undeclared' | 'unknown'
-  /** Identifies the MCP session. */
-  readonly mcpSession: object
-  /** How to tell the MCP session that an elicitation has ended, without keeping it alive; `null` when it cannot be told. */
-  createNotify (elicitationId: string): Notify | null
-}
-
-/** What one provider's elicitation is, to the client (MCP 2025-11-25, elicitation). */
+/** What one provider's elicitation is, to the client (MCP, elicitation). */
 export interface UrlElicitation {
+  readonly provider: string
   readonly elicitationId: string
   readonly url: string
   readonly message: string
@@ -35,18 +24,13 @@ export type Decision =
   | { readonly kind: 'run', readonly connections: Readonly<Record<string, Connection>> }
   | { readonly kind: 'elicit', readonly elicitations: readonly UrlElicitation[], readonly message: string }
 
-export interface GuardServices extends Pick<Required<McpConnectOptions>, 'principal' | 'authorize' | 'whenCapabilityUnknown'> {
-  readonly connections: Connections
-  readonly elicitations: Elicitations
-  readonly completion: Completion
+export interface GuardServices extends RoundServices, Pick<McpConnectOptions, 'clientSupportsUrl'>,
+  Pick<Required<McpConnectOptions>, 'principal' | 'authorize' | 'whenCapabilityUnknown' | 'strictCapabilities'> {
   readonly connectionsUrl: string
   elicitationUrl (id: string): string
   readonly audit: Audit
   readonly log: FastifyBaseLogger
 }
-
-/** A requirement beside what there is. What is unreadable is not taken for missing: the operator may put its key back. */
-type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean, readonly found: Lookup }
 
 /** Decides what a guarded call comes to: run or elicit; or it ends with a {@link NotRunError}. */
 export type Decide = (requirements: readonly Requirement[], call: GuardedCall) => Promise<Decision>
@@ -59,7 +43,7 @@ class BlockedError extends Error {
 }
 
 export function createDecide (services: GuardServices): Decide {
-  const { connections, elicitations, completion, connectionsUrl, audit, log } = services
+  const { connections, elicitations, connectionsUrl, audit, log } = services
 
   function identify ({ claims }: GuardedCall): Principal {
     if (claims === undefined) {
@@ -90,7 +74,7 @@ export function createDecide (services: GuardServices): Decide {
   /** Hands out one link for each missing provider. @returns `null` when nobody need wait for one of them any longer */
   async function elicit (principal: Principal, call: GuardedCall, missing: readonly Needed[]): Promise<UrlElicitation[] | null> {
     const handed = await Promise.all(missing.map(async needed =>
-      ({ needed, link: await elicitations.request(call.client, wantedOf(principal, needed)) })))
+      ({ needed, link: await elicitations.request(clientOf(call), wantedOf(principal, needed)) })))
     const refused = handed.filter(({ link }) => link === null)
     if (refused.length > 0) {
       const declined = refused.map(({ needed }) => needed)
@@ -100,42 +84,42 @@ export function createDecide (services: GuardServices): Decide {
     let open = false
     try {
       // Looked at once they are watched: what happens from now on is told.
-      open = (await Promise.all(handed.map(({ needed, link }) => isOpen(principal, needed, link!)))).every(Boolean)
+      open = (await Promise.all(handed.map(({ needed, link }) => isOpen(services, principal, needed, link!)))).every(Boolean)
     } finally {
       if (!open) for (const giveUp of giveUps) giveUp()
     }
     if (!open) return null
-    return handed.map(({ needed, link }) => ({ elicitationId: link!.id, url: services.elicitationUrl(link!.id), message: texts.connectMessage(needed) }))
+    return handed.map(({ needed, link }) =>
+      ({ provider: needed.key, elicitationId: link!.id, url: services.elicitationUrl(link!.id), message: texts.connectMessage(needed) }))
   }
 
   /** Has the MCP session told when the wait is over. @returns what gives the wait up */
-  function watch (principal: Principal, call: GuardedCall, { key: provider }: Needed, link: Link): () => void {
-    const { client, mcpSession } = call
+  function watch (principal: Principal, call: GuardedCall, needed: Needed, link: Link): () => void {
     const notify = call.createNotify(link.id)
-    if (notify === null) return () => {}
-    return completion.watch(link, [hashConnection(principal, provider), askerHash({ principal, provider, client })], mcpSession, notify)
-  }
-
-  /** Whether there still is something to wait for: the link is live, and the vault is as it was when that was decided. */
-  async function isOpen (principal: Principal, { key, provider, found }: Needed, link: Link): Promise<boolean> {
-    const [live, now] = await Promise.all([elicitations.isLive(elicitationHash(link.id)), connections.look(principal, key, provider.issuer)])
-    return live && isUnchanged(found, now)
+    return notify === null ? () => {} : watchLink(services, principal, call, needed, link, { session: call.mcpSession, notify })
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
   async function fallBack (principal: Principal, call: GuardedCall, needed: readonly Needed[], reason: BlockReason, text: string): Promise<never> {
-    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), call.client))).catch(noteLimited(principal, call))
+    await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), clientOf(call)))).catch(noteLimited(principal, call))
     throw new BlockedError(reason, text)
   }
 
   /** The page is there all the same. */
-  const noteLimited = (principal: Principal, { client }: GuardedCall) => (error: unknown): void => {
+  const noteLimited = (principal: Principal, { clientId }: GuardedCall) => (error: unknown): void => {
     if (!(error instanceof RateLimitedError)) throw error
     const { limit, first, retryAfterMs } = error
-    if (first) audit('ratelimit.hit', { ...auditIdsOf(principal), client: hashClient(client.id), limit }, { reason: `a client of one user has reached limits.${limit}`, retryAfterMs })
+    if (first) audit('ratelimit.hit', { ...auditIdsOf(principal), client: hashClient(clientId), limit }, { reason: `a client of one user has reached limits.${limit}`, retryAfterMs })
   }
 
-  async function decide (principal: Principal, requirements: readonly Requirement[], call: GuardedCall, attempts = 3): Promise<Decision> {
+  function canElicit ({ urlMode, round, manifest }: GuardedCall): boolean {
+    if (urlMode === 'impossible') return false
+    if (round !== null && services.strictCapabilities) return true      // the SDK refuses it, with -32021
+    const supports = services.clientSupportsUrl?.(manifest) ?? (urlMode === 'declared' || (urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit'))
+    return supports && (round === null || urlMode === 'declared')
+  }
+
+  async function decide (principal: Principal, requirements: readonly Requirement[], call: GuardedCall, attempts = 3, waited = false): Promise<Decision> {
     const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
     const unreadable = needed.filter(one => one.unreadable)
     if (unreadable.length > 0) return await fallBack(principal, call, unreadable, 'unreadable', texts.unreadable(unreadable, connectionsUrl))
@@ -153,13 +137,21 @@ export function createDecide (services: GuardServices): Decide {
       const lacking = withheld.map(one => ({ ...one, scopes: missingScopes(one.entry!.grant, one.scopes) }))
       return await fallBack(principal, call, [...missing, ...withheld], 'scopes_withheld', `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
     }
-    const canElicit = call.urlMode === 'declared' || (call.urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')
-    if (!canElicit) return await fallBack(principal, call, missing, 'not_connected', message)
+    const { round } = call
+    const answered = missing.filter(({ key }) => round !== null && round.answers.has(key))
+    if (answered.length > 0) {
+      if (waited) throw new BlockedError('not_finished', texts.notFinished(missing, connectionsUrl))
+      const concluded = await conclude(services, principal, call, round!, answered)
+      if (concluded.kind === 'waited') return await decide(principal, requirements, call, attempts, true)
+      if (concluded.kind === 'declined') return await fallBack(principal, call, concluded.refused, 'declined', texts.declined(concluded.refused, connectionsUrl))
+      return await fallBack(principal, call, missing, 'not_connected', message)
+    }
+    if (!canElicit(call)) return await fallBack(principal, call, missing, 'not_connected', message)
     const elicited = await elicit(principal, call, missing).catch(noteLimited(principal, call))
     if (elicited === undefined) return await fallBack(principal, call, missing, 'not_connected', message)
     if (elicited !== null) return { kind: 'elicit', elicitations: elicited, message }
     if (attempts === 1) throw new StoreContentionError()      // a store that loses its records would keep us here for ever
-    return await decide(principal, requirements, call, attempts - 1)
+    return await decide(principal, requirements, call, attempts - 1, waited)
   }
 
   return async (requirements, call) => {
@@ -170,7 +162,8 @@ export function createDecide (services: GuardServices): Decide {
     } catch (error) {
       if (!(error instanceof BlockedError)) log.error({ err: error }, 'mcp-connect: a guarded call could not be decided')
       const { reason, message } = error instanceof BlockedError ? error : new BlockedError('failure', texts.TROUBLE)
-      audit('guard.blocked', { ...principal !== undefined && auditIdsOf(principal), reason, providers: requirements.map(({ key }) => key) })
+      audit('guard.blocked', { ...principal !== undefined && auditIdsOf(principal), reason, providers: requirements.map(({ key }) => key) },
+        { client: call.manifest.client, protocolVersion: call.manifest.protocolVersion, urlMode: call.urlMode })
       throw new NotRunError(message)
     }
   }

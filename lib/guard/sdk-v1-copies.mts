@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 /** What is used of SDK v1's `Server`. */
 export interface SdkServer {
   getClientCapabilities (): unknown
-  getClientVersion (): { name?: unknown } | undefined
+  getClientVersion (): unknown
   readonly transport?: object
   createElicitationCompletionNotifier (elicitationId: string): () => Promise<void>
 }

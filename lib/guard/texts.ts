@@ -20,6 +20,10 @@ export function notConnected (missing: readonly Requirement[], connectionsUrl: s
   return `${missing.map(connectMessage).join(' ')} The user can do so in a browser at ${connectionsUrl} and should then call this again.`
 }
 
+export function notFinished (missing: readonly Requirement[], connectionsUrl: string): string {
+  return `Connecting ${names(missing)} is not finished yet. The user can go on in the browser, or begin again at ${connectionsUrl}, and should then call this again.`
+}
+
 export function declined (refused: readonly Requirement[], connectionsUrl: string): string {
   return `Connecting ${names(refused)} was declined. Do not ask again now. A user with second thoughts can connect at ${connectionsUrl} and call this again.`
 }

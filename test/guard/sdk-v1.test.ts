@@ -7,9 +7,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { McpServerLike } from '../../lib/decorator.js'
-import { createSdkV1Guard } from '../../lib/guard/sdk-v1.js'
+import { createGuard } from '../../lib/guard/create-guard.js'
+import { clientOf } from '../../lib/guard/links.js'
 import { loadSdkCopies } from '../../lib/guard/sdk-v1-copies.mjs'
-import type { GuardedCall } from '../../lib/guard/guard.js'
+import type { GuardedCall } from '../../lib/guard/guarded-call.js'
 import { defineProvider } from '../../lib/index.js'
 
 const SERVER = '@modelcontextprotocol/sdk/server/index.js'
@@ -38,10 +39,10 @@ t.test('an application without the SDK starts, and hears of it when it makes a g
   const copies = (await loadNone())()
   t.strictSame(copies, [])
   const server = { server: { getClientCapabilities () {} } } as unknown as McpServerLike
-  const services = { server, providers: new Map(), decide: async () => { throw new Error('not reached') } }
-  t.throws(() => createSdkV1Guard({ ...services, copies }), { code: 'FST_MCP_CONNECT_SDK_MISSING' })
+  const services = { server, loadSdkV2: () => null, providers: new Map(), decide: async () => { throw new Error('not reached') } }
+  t.throws(() => createGuard({ ...services, copies }), { code: 'FST_MCP_CONNECT_SDK_MISSING' })
   const installed = (await loadSdkCopies())()
-  t.throws(() => createSdkV1Guard({ ...services, copies: installed }), { code: 'FST_MCP_CONNECT_SDK_MISMATCH' })
+  t.throws(() => createGuard({ ...services, copies: installed }), { code: 'FST_MCP_CONNECT_SDK_MISMATCH' })
 })
 
 /** What the SDK lets through of a client. */
@@ -55,9 +56,10 @@ class Server {
 
 /** Calls a guarded handler. @param tell is told of the call */
 async function call (server: Server, tell: (call: GuardedCall) => void, context?: object): Promise<void> {
-  const { requireConnection } = createSdkV1Guard({
+  const { requireConnection } = createGuard({
     server: { server } as unknown as McpServerLike,
     copies: [{ Server, UrlElicitationRequiredError: Error as never }],
+    loadSdkV2: () => null,
     providers: new Map([['acme', provider]]),
     decide: async (_requirements: unknown, call: GuardedCall) => {
       tell(call)
@@ -81,9 +83,9 @@ t.test('CAP-01 what a client and a request say is taken for what it is, or for n
   for (const extra of [undefined, null, 'claims', ['claims'], 7]) t.equal((await describe(new Server(), { authInfo: { extra } })).claims, undefined, JSON.stringify(extra))
   t.strictSame((await describe(new Server(), { authInfo: { extra: { sub: 'a' } } })).claims, { sub: 'a' })
   t.equal((await describe(new Server())).claims, undefined)
-  for (const clientId of [undefined, null, 7, {}, ['c']]) t.strictSame((await describe(new Server(), { authInfo: { clientId } })).client, { id: '' }, JSON.stringify(clientId))
-  t.strictSame((await describe(new Server(undefined, { name: `a\u202Eb${'c'.repeat(100)}` }), { authInfo: { clientId: 'id' } })).client, { id: 'id', name: `a b${'c'.repeat(56)}…` })
-  t.strictSame((await describe(new Server(undefined, { name: 7 }), { authInfo: { clientId: 'id' } })).client, { id: 'id' })
+  for (const clientId of [undefined, null, 7, {}, ['c']]) t.strictSame(clientOf(await describe(new Server(), { authInfo: { clientId } })), { id: '' }, JSON.stringify(clientId))
+  t.strictSame(clientOf(await describe(new Server(undefined, { name: `a\u202Eb${'c'.repeat(100)}` }), { authInfo: { clientId: 'id' } })), { id: 'id', name: `a b${'c'.repeat(56)}…` })
+  t.strictSame(clientOf(await describe(new Server(undefined, { name: 7 }), { authInfo: { clientId: 'id' } })), { id: 'id' })
 })
 
 t.test('neither a server nor a session is kept alive while it waits', async t => {

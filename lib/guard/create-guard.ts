@@ -1,0 +1,44 @@
+import { NotMcpServerError, SdkMismatchError, SdkMissingError, SdkV2MissingError } from '../errors.js'
+import type { AnyServerLike } from '../decorator.js'
+import type { Provider } from '../types.js'
+import type { Decide } from './guard.js'
+import { createRequireConnection, type Sdk } from './require-connection.js'
+import { createSdkV1 } from './sdk-v1.js'
+import type { SdkCopy, SdkServer } from './sdk-v1-copies.mjs'
+import { createSdkV2, isSdkV2Server, type UrlElicitationRequiredError } from './sdk-v2.js'
+
+interface Services {
+  readonly server: AnyServerLike
+  /** Copies of SDK v1. */
+  readonly copies: readonly SdkCopy[]
+  /** @returns `null` when SDK v2 cannot be loaded */
+  readonly loadSdkV2: () => UrlElicitationRequiredError | null
+  readonly providers: ReadonlyMap<string, Provider>
+  readonly decide: Decide
+}
+
+/**
+ * Makes the guard for one server, of whichever SDK.
+ * @throws FST_MCP_CONNECT_NOT_MCP_SERVER, FST_MCP_CONNECT_SDK_MISSING, FST_MCP_CONNECT_SDK_MISMATCH, FST_MCP_CONNECT_SDK_V2_MISSING
+ */
+export function createGuard ({ providers, decide, ...services }: Services): { requireConnection: ReturnType<typeof createRequireConnection> } {
+  return { requireConnection: createRequireConnection(findSdk(services), providers, decide) }
+}
+
+function findSdk ({ server: given, copies, loadSdkV2 }: Pick<Services, 'server' | 'copies' | 'loadSdkV2'>): Sdk {
+  const lowLevel = !('server' in Object(given))
+  const server: unknown = lowLevel ? given : (given as { server: unknown }).server
+  if (!isServer(server)) throw new NotMcpServerError()
+  if (isSdkV2Server(server)) {
+    const UrlElicitationRequired = loadSdkV2()
+    if (UrlElicitationRequired === null) throw new SdkV2MissingError()
+    return createSdkV2(server, UrlElicitationRequired, lowLevel)
+  }
+  const copy = copies.find(({ Server }) => server instanceof Server)
+  if (copy === undefined) throw copies.length === 0 ? new SdkMissingError() : new SdkMismatchError()
+  return createSdkV1(server, copy, lowLevel)
+}
+
+function isServer (value: unknown): value is SdkServer {
+  return typeof value === 'object' && value !== null && typeof (value as Partial<SdkServer>).getClientCapabilities === 'function'
+}

@@ -1,0 +1,58 @@
+import type { Notify } from '../elicitation/completion.js'
+import { plainText } from '../plain-text.js'
+import type { Claims, ClientManifest } from '../types.js'
+
+/** One call of a guarded handler, told without any SDK's words. */
+export interface GuardedCall {
+  /** The verified claims of the access token; `undefined` when the request carried none. */
+  readonly claims: Claims | undefined
+  /** The `client_id` of the access token; empty without one. */
+  readonly clientId: string
+  /** What the client says of itself. */
+  readonly manifest: ClientManifest
+  /** Whether the client declared URL mode; `impossible` where no client can be asked for anything, as in a list. */
+  readonly urlMode: 'declared' | 'undeclared' | 'unknown' | 'impossible'
+  /** Identifies the MCP session. */
+  readonly mcpSession: object
+  /** How to tell the MCP session that an elicitation has ended, without keeping it alive; `null` when it cannot be told. */
+  createNotify (elicitationId: string): Notify | null
+  /** For a client that answers, and calls again with its answers; `null` before protocol 2026-07-28. */
+  readonly round: Round | null
+}
+
+/** What stands beside a call of a multi-round-trip request (MCP 2026-07-28, multi round-trip requests). */
+export interface Round {
+  /** What was answered to links of an earlier round, by provider. */
+  readonly answers: ReadonlyMap<string, Answer>
+  /** The client has cancelled the call, or is gone. */
+  readonly signal: AbortSignal
+  /** Tells the client that the call is alive, so many seconds later; `null` where it did not ask. */
+  readonly progress: ((seconds: number) => Promise<void>) | null
+}
+
+/** `accept` is consent to open a link, and says nothing of what came of it; `cancel` may mean that nobody saw it. */
+export type Answer = 'accept' | 'decline' | 'cancel'
+
+/** @param protocolVersion as the client wrote them, all three */
+export function readManifest (protocolVersion: unknown, capabilities: unknown, clientInfo: unknown): ClientManifest {
+  const { name, version } = isObject(clientInfo) ? clientInfo : {}
+  return {
+    ...typeof protocolVersion === 'string' && { protocolVersion: plainText(protocolVersion, 20) },
+    ...isObject(capabilities) && { capabilities },
+    client: {
+      ...typeof name === 'string' && { name: plainText(name, 60) },
+      ...typeof version === 'string' && { version: plainText(version, 20) }
+    }
+  }
+}
+
+export function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** `elicitation: {}` is form mode alone, and only an object declares a mode (MCP, elicitation, capabilities). */
+export function urlModeOf ({ capabilities }: ClientManifest): 'declared' | 'undeclared' | 'unknown' {
+  if (capabilities === undefined) return 'unknown'
+  const { elicitation } = capabilities
+  return isObject(elicitation) && isObject(elicitation['url']) ? 'declared' : 'undeclared'
+}

@@ -1,0 +1,34 @@
+import { isUnchanged, type Connections, type Lookup, type VaultEntry } from '../connections/connections.js'
+import type { Completion, Notify } from '../elicitation/completion.js'
+import { askerHash, elicitationHash, type Elicitation, type Elicitations, type Link } from '../elicitation/elicitations.js'
+import { hashConnection } from '../principal.js'
+import type { Principal } from '../types.js'
+import type { GuardedCall } from './guarded-call.js'
+import type { Requirement } from './requirements.js'
+
+/** A requirement beside what there is. What is unreadable is not taken for missing: the operator may put its key back. */
+export type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean, readonly found: Lookup }
+
+export interface LinkServices {
+  readonly connections: Connections
+  readonly elicitations: Elicitations
+  readonly completion: Completion
+}
+
+/** Who makes a call, to the elicitations. */
+export function clientOf ({ clientId: id, manifest: { client: { name } } }: GuardedCall): NonNullable<Elicitation['client']> {
+  return { id, ...name !== undefined && { name } }
+}
+
+/** Has somebody told when there is nothing left to wait for. @returns what gives the wait up */
+export function watchLink ({ completion }: LinkServices, principal: Principal, call: GuardedCall, { key: provider }: Needed, link: Link,
+  waiting: { readonly session: object, readonly notify: Notify }): () => void {
+  const topics = [hashConnection(principal, provider), askerHash({ principal, provider, client: clientOf(call) })]
+  return completion.watch(link, topics, waiting.session, waiting.notify)
+}
+
+/** Whether there still is something to wait for: the link is live, and the vault is as it was when that was decided. */
+export async function isOpen ({ elicitations, connections }: LinkServices, principal: Principal, { key, provider, found }: Needed, link: Link): Promise<boolean> {
+  const [live, now] = await Promise.all([elicitations.isLive(elicitationHash(link.id)), connections.look(principal, key, provider.issuer)])
+  return live && isUnchanged(found, now)
+}

@@ -1,0 +1,23 @@
+import type { Notify } from '../elicitation/completion.js'
+
+/** What is used of a server, of either SDK, to tell its client. */
+export interface NotifyingServer {
+  readonly transport?: object
+  createElicitationCompletionNotifier (elicitationId: string): () => Promise<void>
+}
+
+/** Tells the client of a server, as long as the server is connected to it by this transport. Keeps neither alive. */
+export function createNotify (server: NotifyingServer, transport: object, elicitationId: string): Notify | null {
+  try {
+    server.createElicitationCompletionNotifier(elicitationId)
+  } catch {
+    return null                                   // it throws at once without the capability
+  }
+  const serverRef = new WeakRef(server)
+  const transportRef = new WeakRef(transport)
+  return async () => {
+    const live = serverRef.deref()
+    if (live === undefined || (live.transport ?? live) !== transportRef.deref()) return
+    await live.createElicitationCompletionNotifier(elicitationId)()
+  }
+}

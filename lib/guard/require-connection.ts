@@ -1,0 +1,44 @@
+import { NotRunError } from '../errors.js'
+import type { Provider } from '../types.js'
+import type { Decide, Decision } from './guard.js'
+import { isObject, type GuardedCall } from './guarded-call.js'
+import { parseRequirements } from './requirements.js'
+
+/** What the guard needs of an SDK, for one server. */
+export interface Sdk {
+  /** @param context what the SDK passes last to every handler */
+  describe (context: unknown): GuardedCall
+  /** Gives, or throws, what makes the SDK hand out links. */
+  elicit (decision: Extract<Decision, { kind: 'elicit' }>): unknown
+  /** Whether handlers are those of the protocol's own server: what they throw is nobody's `isError` text. */
+  readonly lowLevel: boolean
+}
+
+type Handler = (...args: unknown[]) => Promise<unknown>
+
+/** Makes `requireConnection` for one server. */
+export function createRequireConnection (sdk: Sdk, providers: ReadonlyMap<string, Provider>, decide: Decide): (...args: unknown[]) => Handler {
+  return (...args) => {
+    const { requirements, single, handler } = parseRequirements(providers, args)
+    return async (...handlerArgs) => {
+      let decision: Decision
+      try {
+        decision = await decide(requirements, sdk.describe(handlerArgs.at(-1)))
+      } catch (error) {
+        if (error instanceof NotRunError && sdk.lowLevel && isToolCall(handlerArgs[0])) return toolError(error)
+        throw error
+      }
+      if (decision.kind === 'elicit') return sdk.elicit(decision)
+      return await handler(single ? decision.connections[requirements[0]!.key] : decision.connections, ...handlerArgs)
+    }
+  }
+}
+
+function isToolCall (request: unknown): boolean {
+  return isObject(request) && request['method'] === 'tools/call'
+}
+
+/** As `McpServer` makes it of what a tool throws: the model reads results, and may never see a JSON-RPC error. */
+function toolError ({ message }: Error): object {
+  return { content: [{ type: 'text', text: message }], isError: true }
+}

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { setMaxListeners } from 'node:events'
 import { checkBus, checkState, checkVault } from './adapters.js'
 import { hideRawPackets } from './browser/client-errors.js'
 import { createCookies } from './browser/cookies.js'
@@ -115,6 +116,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
 
   const copies = await loadSdkCopies()
   const closing = new AbortController()
+  setMaxListeners(0, closing.signal)              // every call that waits has one
   app.addHook('preClose', async () => closing.abort())
   const decide = createDecide({
     connections,

@@ -153,8 +153,6 @@ server.registerTool('tool', {}, (context) => context.fetch('https://api.github.c
 // Something that is no server
 // @ts-expect-error
 app.mcpConnect.for({})
-// @ts-expect-error The protocol's server, not the one with registerTool.
-app.mcpConnect.for(server.server)
 
 // The connection shows no token by itself.
 requireConnection('github', async connection => {

@@ -32,11 +32,6 @@ async function until (isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise(resolve => setImmediate(resolve))
 }
 
-function controller (): { signal: AbortSignal, abort: () => void } {
-  const own = new AbortController()
-  return { signal: own.signal, abort: () => own.abort() }
-}
-
 /** Timers that go off when they are told to. */
 function mockTimers (t: Test): { tick: (ms: number) => void, count: () => number } {
   const timers = new Map<object, { at: number, every?: number, run: () => void }>()
@@ -298,31 +293,26 @@ function direct ({ app }: TestServer): (request: object) => Promise<any> {
   })
 }
 
-t.test('10,000 waits that are cancelled end at once, and leave no timer and no listener', async t => {
+t.test('calls that are cancelled wait no longer, and leave no timer and no listener', async t => {
   const server = await startServer(t)
   const call = direct(server)
-  t.match(await call({}), { resultType: 'input_required' })
+  await call({})
   const timers = (): number => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
   const before = timers()
   const warnings: Error[] = []
   const warned = (warning: Error): void => { warnings.push(warning) }
   process.on('warning', warned)
   t.teardown(() => process.off('warning', warned))
-  for (let round = 0; round < 10; round++) {
-    const { signal, abort } = controller()
-    setMaxListeners(0, signal)
-    let beside = 0
-    const waits = Array.from({ length: 1000 }, () => call({ ...answer('accept'), signal, _meta: { progressToken: 1 }, notify: async () => { beside++ } }))
-    await until(() => getEventListeners(signal, 'abort').length === 1000)
-    t.ok(timers() >= before + 2000, 'each has its time')
-    abort()
-    const outcomes = await Promise.allSettled(waits)
-    t.ok(outcomes.every(({ status }) => status === 'rejected'))
-    t.equal(getEventListeners(signal, 'abort').length, 0)
-    t.equal(beside, 0)
-  }
+  const cancelled = new AbortController()
+  setMaxListeners(0, cancelled.signal)
+  const waits = Array.from({ length: 20 }, () => call({ ...answer('accept'), signal: cancelled.signal }))
+  await until(() => getEventListeners(cancelled.signal, 'abort').length === 20)
+  t.equal(timers(), before + 20, 'each has its time')
+  cancelled.abort()
+  t.ok((await Promise.allSettled(waits)).every(({ status }) => status === 'rejected'))
+  t.equal(getEventListeners(cancelled.signal, 'abort').length, 0)
   t.equal(timers(), before)
-  t.strictSame(warnings, [], 'nor does one signal that all of them share complain')
+  t.strictSame(warnings, [], 'nor does the signal that they share complain')
 })
 
 t.test('a client that asks for progress hears every ten seconds that its call is alive', async t => {

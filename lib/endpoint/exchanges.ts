@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
 /** How long an answer that is being ended may take to leave. */
@@ -15,6 +14,7 @@ export interface Exchanges {
 
 export function createExchanges (): Exchanges {
   const open = new Set<ServerResponse>()
+  let onEmpty: (() => void) | undefined
   return {
     get size () { return open.size },
     add (response, done) {
@@ -23,11 +23,13 @@ export function createExchanges (): Exchanges {
       response.once('close', () => {
         open.delete(response)
         done?.()
+        if (open.size === 0) onEmpty?.()
       })
     },
     async end () {
+      if (open.size === 0) return
       const cut = setTimeout(() => { for (const response of open) response.destroy() }, GRACE_MS)
-      await Promise.all([...open].map(response => once(response, 'close')))
+      await new Promise<void>(resolve => { onEmpty = resolve })
       clearTimeout(cut)
     }
   }

@@ -1,7 +1,7 @@
 import { SdkUnreachableError } from '../errors.js'
 import type { Sdk, SdkContext } from './sdk.js'
 import { findSdkV2Copy } from './sdk-v2-copies.mjs'
-import { sendResponse, toWebRequest } from './web.js'
+import { sendResponse, toWebRequest, whenGone } from './web.js'
 
 const SDK = '@modelcontextprotocol/server'
 
@@ -27,14 +27,13 @@ export async function loadSdkV2 ({ sample, createServer, settings: { auth, jsonR
       return {
         get sessionId () { return transport.sessionId },
         handle: async (request, reply, authInfo) =>
-          await sendResponse(reply, await transport.handleRequest(toWebRequest(request, reply, origin), { authInfo, parsedBody: request.body })),
+          await sendResponse(reply, await transport.handleRequest(toWebRequest(request, origin), { authInfo, parsedBody: request.body })),
         close: async () => await transport.close()
       }
     },
     async serve (request, reply, authInfo) {
-      const webRequest = toWebRequest(request, reply, origin)
-      if (await isLegacyRequest(webRequest, request.body)) return false
-      await sendResponse(reply, await handler.fetch(webRequest, { authInfo, parsedBody: request.body }))
+      if (await isLegacyRequest(toWebRequest(request, origin), request.body)) return false
+      await sendResponse(reply, await handler.fetch(toWebRequest(request, origin, whenGone(reply)), { authInfo, parsedBody: request.body }))
       return true
     },
     close: async () => await handler.close()

@@ -12,12 +12,17 @@ export function takeOver (reply: FastifyReply): ServerResponse {
   return raw
 }
 
-/** A request without its body, which has been read; its signal aborts when the client goes before it has its answer. */
-export function toWebRequest ({ method, headers, url }: FastifyRequest, { raw }: FastifyReply, origin: string): Request {
+/** A request without its body, which has been read. */
+export function toWebRequest ({ method, headers, url }: FastifyRequest, origin: string, signal?: AbortSignal): Request {
+  const fields = Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one): [string, string] => [name, one]))
+  return new Request(origin + url, { method, headers: fields.filter(([name]) => !name.startsWith(':')), ...signal !== undefined && { signal } })
+}
+
+/** Aborts when the client goes before it has its answer. */
+export function whenGone ({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   raw.once('close', () => { if (!raw.writableFinished) gone.abort() })
-  const fields = Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one): [string, string] => [name, one]))
-  return new Request(origin + url, { method, headers: fields.filter(([name]) => !name.startsWith(':')), signal: gone.signal })
+  return gone.signal
 }
 
 /** Sends an answer as it comes; a client that goes ends the stream behind it. */

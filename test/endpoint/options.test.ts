@@ -66,6 +66,6 @@ t.test('what is wrong is refused, with its path and the mend', async t => {
   t.throws(() => resolveEndpointOptions(undefined as unknown as McpEndpointOptions), { code: 'FST_MCP_CONNECT_OPTIONS', message: /mcpEndpoint: .*must be an object of: path/s })
 })
 
-t.test('OAR-19 offline_access is refused: it stands neither in a challenge nor in the metadata', async t => {
+t.test('offline_access is refused: it stands neither in a challenge nor in the metadata', async t => {
   t.throws(() => resolveEndpointOptions({ ...good, auth: { ...good.auth, scopes: ['mcp:tools', 'offline_access'] } }), { code: 'FST_MCP_CONNECT_OPTIONS', message: /offline_access.*at auth\.scopes/s })
 })

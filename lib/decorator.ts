@@ -94,7 +94,7 @@ export interface McpConnect {
    * @throws FST_MCP_CONNECT_NOT_MCP_SERVER when it is none
    * @throws FST_MCP_CONNECT_SDK_MISSING when no copy of the MCP SDK can be loaded
    * @throws FST_MCP_CONNECT_SDK_MISMATCH when the server comes from a copy of the MCP SDK that this package cannot load
-   * @throws FST_MCP_CONNECT_SDK_V2_MISSING when it is of SDK v2, and this package cannot load that
+   * @throws FST_MCP_CONNECT_SDK_UNREACHABLE when it is of SDK v2, and this package cannot load that
    */
   for<S extends AnyServerLike> (server: S): Guard<ContextOf<S>>
   /**

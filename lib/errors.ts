@@ -25,8 +25,8 @@ export const SdkMissingError = createError(`${CODE}SDK_MISSING`,
 export const SdkMismatchError = createError(`${CODE}SDK_MISMATCH`,
   'The given server comes from a copy of @modelcontextprotocol/sdk that fastify-mcp-connect cannot load; ' +
   'install the SDK once ("npm ls @modelcontextprotocol/sdk" must show one copy) and pass its McpServer', 500)
-export const SdkV2MissingError = createError(`${CODE}SDK_V2_MISSING`,
-  'The given server is of MCP SDK v2, and fastify-mcp-connect cannot load @modelcontextprotocol/server; install version 2.4 or newer beside fastify-mcp-connect', 500)
+export const SdkUnreachableError = createError<[string, string]>(`${CODE}SDK_UNREACHABLE`,
+  'A server comes from a copy of %s that fastify-mcp-connect cannot load; install it once, beside fastify-mcp-connect ("npm ls %s" must show one copy)', 500)
 export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
 export const IdentityInvalidError = createError<[string, string]>(`${CODE}IDENTITY_INVALID`,

@@ -4,7 +4,6 @@
  * installed tarball, with the peers of our own development and with the oldest that package.json allows. Applications are
  * called, asked for a connection, given it, and called again.
  */
-import { transform } from 'esbuild'
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +18,7 @@ import { tsImport } from 'tsx/esm/api'
 /** How many packages `npm install fastify-mcp-connect` may pull in, the peers aside. */
 const PACKAGE_BUDGET = 20
 
-/** How many lines an application of one's own may need, with its imports, beside the endpoint that the README gives. */
+/** How many lines an application of one's own may need, with its imports. */
 const LINE_BUDGET = 25
 
 const root = resolve(import.meta.dirname, '..')
@@ -118,13 +117,10 @@ function assertIssues (text) {
   assert.match(text, /^{"account":"alice@acme\.example","issues":\[{"number":1,/)
 }
 
-/** In an empty folder: what the README says to install, its endpoint, and a file of one's own. */
+/** In an empty folder: what the README says to install, and a file of one's own. */
 async function strangerFollowsReadme (tarball) {
   await mkdir(stranger)
-  await install([tarball, ...await Promise.all(['fastify', '@modelcontextprotocol/sdk', 'jose'].map(ours))], stranger)
-  const readme = await readFile(join(stranger, 'node_modules/fastify-mcp-connect/README.md'), 'utf8')
-  const [, endpoint] = /<!-- examples\/quick-start\/endpoint\.ts -->\n```ts\n(.*?)```/s.exec(readme)
-  await writeFile(join(stranger, 'endpoint.mjs'), (await transform(endpoint, { loader: 'ts' })).code)
+  await install([tarball, ...await Promise.all(['fastify', '@modelcontextprotocol/sdk'].map(ours))], stranger)
   const source = await readFile(join(root, 'types/consumers/stranger.mjs'), 'utf8')
   await writeFile(join(stranger, 'stranger.mjs'), source)
   const count = source.split('\n').filter(line => line.trim() !== '').length

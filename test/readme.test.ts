@@ -1,56 +1,37 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
+import { resolveEndpointOptions } from '../lib/endpoint/options.js'
 import * as errors from '../lib/errors.js'
 import { resolveOptions } from '../lib/options.js'
 import { defineProvider, memoryStore, oidcLogin } from '../lib/index.js'
+import { openMcpSession } from './fixtures/mcp-session.js'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const readme = read('README.md')
 
 t.test('code that names a file is that file, and the first example is short', async t => {
   const blocks = [...readme.matchAll(/<!-- (\S+) -->\n```ts\n(.*?)```/gs)].map(([, path = '', code = '']) => ({ path, code }))
-  t.equal(blocks.length, 8)
+  t.equal(blocks.length, 7)
   for (const { path, code } of blocks) t.equal(code, read(path), path)
   t.ok(blocks[0]!.code.trimEnd().split('\n').length <= 25)
 })
 
-t.test('the first example and the endpoint do what they say', async t => {
+t.test('the first example does what it says', async t => {
   Object.assign(process.env, { CONNECT_KEY: randomBytes(32).toString('base64'), GITHUB_CLIENT_ID: 'id', GITHUB_CLIENT_SECRET: 'secret', LOGIN_CLIENT_ID: 'web', LOGIN_CLIENT_SECRET: 'secret' })
   const { app, createServer } = await import('../examples/quick-start/app.js')
-  const { addEndpoint } = await import('../examples/quick-start/endpoint.js')
-  addEndpoint(app, createServer, async token => {
-    if (!token.startsWith('good-')) throw new Error('no such token')
-    return { token, clientId: 'client', scopes: [], extra: { iss: 'https://login.example.com', sub: token } }
-  })
-  await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
-  const url = new URL(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/mcp`)
-  const transport = (token: string, sessionId?: string): StreamableHTTPClientTransport => new StreamableHTTPClientTransport(url, {
-    requestInit: { headers: { authorization: `Bearer ${token}` } }, ...sessionId !== undefined && { sessionId }
-  })
-  const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities: { elicitation: { url: {} } } })
-  const own = transport('good-a')
-  await client.connect(own)
+  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/mcp', headers: { host: 'mcp.example.com' } })
+  t.equal(statusCode, 401)
+  const [, address = ''] = /resource_metadata="([^"]+)"/.exec(String(headers['www-authenticate'])) ?? []
+  t.match((await app.inject({ url: address })).json(), { resource: 'https://mcp.example.com/mcp', authorization_servers: ['https://login.example.com'] })
+
+  const { client } = await openMcpSession(createServer(), { user: { issuer: 'https://login.example.com', subject: 'a' } })
   const error = await client.callTool({ name: 'list-issues' }).catch(error => error)
   t.ok(error instanceof UrlElicitationRequiredError)
   t.match(error.elicitations, [{ message: 'Connect GitHub to list your issues.', url: /^https:\/\/mcp\.example\.com\/connect\/[\w-]{43}$/ }])
-
-  const status = async (token: string, headers: Record<string, string> = {}): Promise<number> => (await fetch(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
-    body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-  })).status
-  t.equal(await status('bad'), 401)
-  t.equal(await status('good-a'), 400, 'no session without initialize')
-  t.equal(await status('good-a', { 'mcp-session-id': 'gone' }), 404, 'a client then opens a new one')
-  t.equal(await status('good-b', { 'mcp-session-id': own.sessionId! }), 404, 'a session is its owner\'s')
-  await own.terminateSession()
   await client.close()
 })
 
@@ -80,6 +61,8 @@ t.test('every option stands in a table, with its default, and nothing else', t =
   const limits = table('of `limits`')
   t.strictSame([...limits.keys()], Object.keys(resolved.limits))
   for (const [name, limit] of Object.entries(resolved.limits)) t.equal(limits.get(name), `\`${inspect(limit)}\``)
+  const endpoint = { createServer: () => { throw new Error('not called') }, auth: { issuer: 'https://login.example.com', resource: 'https://mcp.example.com/mcp' } }
+  checkTable(t, table('of `mcpEndpoint`'), resolveEndpointOptions(endpoint), endpoint)
   const registration = { issuer: 'https://login.example.com', clientId: 'id' }
   const { kind, ...login } = oidcLogin(registration)
   checkTable(t, table('of `oidcLogin`'), login, registration)

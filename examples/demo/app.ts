@@ -1,11 +1,11 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import Fastify, { type FastifyInstance } from 'fastify'
 import mcpConnect, { allowLoopbackHttp, defineProvider, migrateSqlite, sqliteStore, type Connection, type McpConnectOptions } from 'fastify-mcp-connect'
+import { mcpEndpoint } from 'fastify-mcp-connect/endpoint'
 import { html } from 'ghtml'
 import { z } from 'zod'
 import type { DemoDatabase } from './database.js'
 import { addLogin } from './login.js'
-import { mcpEndpoint } from './mcp-endpoint.js'
 import { page, pageHeaders, type Site } from './page.js'
 import { employees } from './people.js'
 
@@ -13,7 +13,7 @@ export interface AppOptions {
   /** Public base URL of the app. */
   readonly baseUrl: string
   /** The authorization server of the MCP endpoint. */
-  readonly authorizationServer: { readonly issuer: string, readonly jwksUri: string }
+  readonly authorizationServer: { readonly issuer: string }
   /** The third party, and this app's registration there. */
   readonly acme: { readonly issuer: string, readonly apiOrigin: string, readonly clientId: string, readonly clientSecret: string }
   /** Keeps what the plugin keeps; to be closed after the app. */
@@ -33,7 +33,7 @@ export const exampleCorp: Site = { name: 'Example Corp', color: '#0b57d0' }
 export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
   const { baseUrl, authorizationServer, acme, database, encryptionKey, connect } = options
   const app = Fastify({ forceCloseConnections: true })
-  const { issuer, jwksUri } = authorizationServer
+  const { issuer } = authorizationServer
   const login = await addLogin(app, { site: exampleCorp, people: employees, issuer })
 
   migrateSqlite(database)
@@ -86,7 +86,10 @@ export async function buildApp (options: AppOptions): Promise<FastifyInstance> {
     return await response.json() as { account: string, issues: Array<{ number: number, title: string }> }
   }
 
-  await app.register(mcpEndpoint, { url: `${baseUrl}/mcp`, issuer, jwksUri, scope: mcpScope, createServer })
+  await app.register(mcpEndpoint, {
+    createServer,
+    auth: { issuer, resource: `${baseUrl}/mcp`, scopes: [mcpScope], [allowLoopbackHttp]: true }
+  })
 
   app.get('/', async (request, reply) => {
     const user = await login.identify(request, reply)

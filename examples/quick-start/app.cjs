@@ -3,6 +3,7 @@
 const { McpServer } = require('@modelcontextprotocol/sdk/server/mcp.js')
 const Fastify = require('fastify')
 const { github, mcpConnect, memoryStore, oidcLogin } = require('fastify-mcp-connect')
+const { mcpEndpoint } = require('fastify-mcp-connect/endpoint')
 
 const app = Fastify({ logger: true }) // what is wrong is told in the log
 app.register(mcpConnect, {
@@ -12,8 +13,9 @@ app.register(mcpConnect, {
   browser: oidcLogin({ issuer: 'https://login.example.com', clientId: process.env.LOGIN_CLIENT_ID, clientSecret: process.env.LOGIN_CLIENT_SECRET }),
   providers: { github: github({ clientId: process.env.GITHUB_CLIENT_ID, clientSecret: process.env.GITHUB_CLIENT_SECRET }) }
 })
+app.register(mcpEndpoint, { createServer, auth: { issuer: 'https://login.example.com', resource: 'https://mcp.example.com/mcp' } })
 
-/** To be called once the application is ready, as within a request: app.mcpConnect exists after `await app.ready()` or `await app.listen(...)`. Routes come before that. */
+/** It is called once the application is ready: app.mcpConnect exists from then on. */
 function createServer () {
   const server = new McpServer({ name: 'example', version: '1.0.0' })
   const { requireConnection } = app.mcpConnect.for(server)

@@ -1,4 +1,4 @@
-import { NotMcpServerError, SdkMismatchError, SdkMissingError, SdkV2MissingError } from '../errors.js'
+import { NotMcpServerError, SdkMismatchError, SdkMissingError, SdkUnreachableError } from '../errors.js'
 import type { AnyServerLike } from '../decorator.js'
 import type { Provider } from '../types.js'
 import type { Decide } from './guard.js'
@@ -6,6 +6,8 @@ import { createRequireConnection, type Sdk } from './require-connection.js'
 import { createSdkV1 } from './sdk-v1.js'
 import type { SdkCopy, SdkServer } from './sdk-v1-copies.mjs'
 import { createSdkV2, isSdkV2Server, type UrlElicitationRequiredError } from './sdk-v2.js'
+
+const SDK_V2 = '@modelcontextprotocol/server'
 
 interface Services {
   readonly server: AnyServerLike
@@ -19,7 +21,7 @@ interface Services {
 
 /**
  * Makes the guard for one server, of whichever SDK.
- * @throws FST_MCP_CONNECT_NOT_MCP_SERVER, FST_MCP_CONNECT_SDK_MISSING, FST_MCP_CONNECT_SDK_MISMATCH, FST_MCP_CONNECT_SDK_V2_MISSING
+ * @throws FST_MCP_CONNECT_NOT_MCP_SERVER, FST_MCP_CONNECT_SDK_MISSING, FST_MCP_CONNECT_SDK_MISMATCH, FST_MCP_CONNECT_SDK_UNREACHABLE
  */
 export function createGuard ({ providers, decide, ...services }: Services): { requireConnection: ReturnType<typeof createRequireConnection> } {
   return { requireConnection: createRequireConnection(findSdk(services), providers, decide) }
@@ -31,7 +33,7 @@ function findSdk ({ server: given, copies, loadSdkV2 }: Pick<Services, 'server' 
   if (!isServer(server)) throw new NotMcpServerError()
   if (isSdkV2Server(server)) {
     const UrlElicitationRequired = loadSdkV2()
-    if (UrlElicitationRequired === null) throw new SdkV2MissingError()
+    if (UrlElicitationRequired === null) throw new SdkUnreachableError(SDK_V2, SDK_V2)
     return createSdkV2(server, UrlElicitationRequired, lowLevel)
   }
   const copy = copies.find(({ Server }) => server instanceof Server)

@@ -1,18 +1,15 @@
-import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTVerifyGetKey } from 'jose'
+import { errors } from 'jose'
 import * as client from 'openid-client'
 import { ExchangeFailedError } from '../errors.js'
 import { plainText } from '../plain-text.js'
 import type { Claims, Registration } from '../types.js'
 import { withTimeout } from '../with-timeout.js'
+import { keysOf, verifyJwt } from './access-token.js'
 import type { Configuration } from './configuration.js'
 import { describeProvider } from './failure.js'
-import { createOutboundFetch } from './outbound.js'
 import type { Tokens } from './token-request.js'
 
 const MAX_LABEL_LENGTH = 100
-/** Clocks of servers differ, by less than this. */
-const CLOCK_TOLERANCE_S = 30
-
 /** Nobody waits longer for a mere name. */
 const USER_INFO_TIMEOUT_MS = 3000
 
@@ -53,22 +50,12 @@ async function labelAtUserInfo (configuration: Configuration, accessToken: strin
   }
 }
 
-const keys = new WeakMap<Configuration, JWTVerifyGetKey>()
-
-function keysOf (configuration: Configuration, jwksUri: string, registration: Registration): JWTVerifyGetKey {
-  const known = keys.get(configuration) ??
-    createRemoteJWKSet(new URL(jwksUri), { [customFetch]: createOutboundFetch(registration) })
-  keys.set(configuration, known)
-  return known
-}
-
 async function readAccessToken (configuration: Configuration, registration: Registration, resource: string, accessToken: string): Promise<Claims> {
   const { issuer, jwks_uri: jwksUri } = configuration.serverMetadata()
   const refuse = (reason: string): Error => new ExchangeFailedError(describeProvider(registration), `the access token for ${resource} cannot be used: ${reason}`)
   if (jwksUri === undefined) throw refuse('the metadata has no jwks_uri')
   try {
-    const { payload } = await jwtVerify(accessToken, keysOf(configuration, jwksUri, registration), { issuer, audience: resource, clockTolerance: CLOCK_TOLERANCE_S, requiredClaims: ['exp'] })
-    return payload
+    return await verifyJwt(accessToken, keysOf(configuration, jwksUri, registration), issuer, resource, ['exp'])
   } catch (error) {
     if (error instanceof errors.JWTClaimValidationFailed) throw refuse(`its ${error.claim} is not what it must be`)
     throw refuse(error instanceof errors.JOSEError ? error.code : 'network_error')

@@ -151,6 +151,6 @@ t.test('a server of SDK v2 that this package cannot load', async t => {
   const { createGuard } = await import('../../lib/guard/create-guard.js')
   const services = { copies: [], loadSdkV2: () => null, providers: new Map(), decide: async () => { throw new Error('not reached') } }
   for (const server of [new McpServer({ name: 'test', version: '1.0.0' }), new Server({ name: 'test', version: '1.0.0' })]) {
-    t.throws(() => createGuard({ ...services, server }), { code: 'FST_MCP_CONNECT_SDK_V2_MISSING', message: /install version 2\.4 or newer/ })
+    t.throws(() => createGuard({ ...services, server }), { code: 'FST_MCP_CONNECT_SDK_UNREACHABLE', message: /npm ls @modelcontextprotocol\/server/ })
   }
 })

@@ -8,6 +8,7 @@ const FAILURE = ['test/oauth/failure.test.ts']
 const TOKEN = ['test/oauth/token-request.test.ts']
 const PARAMETERS = ['test/oauth/authorization-request.test.ts']
 const CLAIMS = ['test/oauth/claims.test.ts']
+const BEARER = ['test/endpoint/bearer.test.ts']
 const REQUEST = ['test/browser/authorization-response.test.ts']
 const IDENTITY = ['test/browser/identity.test.ts']
 
@@ -62,6 +63,19 @@ export const oauth = [
     { name: 'an error with a code counts as success', find: 'if (error !== undefined)', replace: 'if (error !== undefined && code === undefined)' },
     { name: 'a response without a code counts as success', find: 'if (code === undefined) throw new ResponseInvalidError()', replace: '' }
   ),
+  ...mutationsOf('lib/oauth/access-token.ts', BEARER,
+    { name: 'the keys of a server are fetched without limits', find: '{ [customFetch]: createOutboundFetch(reach) }', replace: '{}', tests: CLAIMS },
+    { name: 'an access token of another issuer is taken', find: '{ issuer, audience,', replace: '{ audience,' },
+    { name: 'an access token for another resource is taken', find: '{ issuer, audience,', replace: '{ issuer,' },
+    { name: 'an access token that lacks claims is taken', find: ', requiredClaims })', replace: ' })' },
+    { name: 'an access token without a subject is taken', find: "['exp', 'sub']", replace: "['exp']" },
+    { name: 'clocks that differ by seconds keep people out', find: 'clockTolerance: CLOCK_TOLERANCE_S', replace: 'clockTolerance: 0' },
+    { name: 'an access token is taken long after it has expired', find: 'CLOCK_TOLERANCE_S = 30', replace: 'CLOCK_TOLERANCE_S = 3000' },
+    { name: 'a token is to blame for keys that cannot be had', find: 'isOfToken(error) ? error', replace: 'true ? error' },
+    { name: 'keys are to blame for a token', find: 'isOfToken(error) ? error', replace: 'false ? error' },
+    { name: 'metadata without keys are a fault', find: "if (found === undefined) throw new ProviderMisconfiguredError(name, 'there is no jwks_uri; set auth.jwksUri')", replace: '' },
+    { name: 'the reason of a refusal is not told', find: 'its ${error.claim} is not what it must be', replace: 'it is not what it must be' }
+  ),
   ...mutationsOf('lib/oauth/claims.ts', IDENTITY,
     { name: 'a label may hold anything', find: 'plainText(String(value), MAX_LABEL_LENGTH)', replace: 'String(value)', tests: SCRIPTED },
     { name: 'a label may be of any length', find: 'plainText(String(value), MAX_LABEL_LENGTH)', replace: 'plainText(String(value), 1e6)', tests: SCRIPTED },
@@ -77,12 +91,7 @@ export const oauth = [
     },
     { name: 'a label may be made of an object', find: "typeof value === 'string' && value", replace: 'value !== undefined && value', tests: SCRIPTED },
     { name: 'the claims of the id_token count though those of the access token were asked for', find: 'if (registration.resource !== undefined) {', replace: 'if (registration.resource === null) {' },
-    { name: 'the keys of a server are fetched without limits', find: '{ [customFetch]: createOutboundFetch(registration) }', replace: '{}', tests: CLAIMS },
-    { name: 'an access token of another issuer signs in', find: '{ issuer, audience: resource,', replace: '{ audience: resource,' },
-    { name: 'an access token for another resource signs in', find: '{ issuer, audience: resource,', replace: '{ issuer,' },
-    { name: 'an access token that never expires signs in', find: ", requiredClaims: ['exp']", replace: '' },
-    { name: 'clocks that differ by seconds keep people out', find: 'clockTolerance: CLOCK_TOLERANCE_S', replace: 'clockTolerance: 0' },
-    { name: 'an access token signs in long after it has expired', find: 'CLOCK_TOLERANCE_S = 30', replace: 'CLOCK_TOLERANCE_S = 3000', tests: CLAIMS },
+    { name: 'an access token that never expires signs in', find: ", ['exp'])", replace: ', [])' },
     { name: 'a server without keys is a fault', find: "if (jwksUri === undefined) throw refuse('the metadata has no jwks_uri')", replace: '', tests: CLAIMS },
     { name: 'the reason of a refusal is not told', find: 'its ${error.claim} is not what it must be', replace: 'it is not what it must be' },
     { name: 'errors of the JWT library are passed on', find: "throw refuse(error instanceof errors.JOSEError ? error.code : 'network_error')", replace: 'throw error' },

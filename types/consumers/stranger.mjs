@@ -1,8 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import Fastify from 'fastify'
 import { allowLoopbackHttp, defineProvider, mcpConnect, memoryStore, oidcLogin } from 'fastify-mcp-connect'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { addEndpoint } from './endpoint.mjs'
+import { mcpEndpoint } from 'fastify-mcp-connect/endpoint'
 
 const { env } = process
 const login = { issuer: env.LOGIN_ISSUER, clientId: env.LOGIN_CLIENT_ID, clientSecret: env.LOGIN_CLIENT_SECRET }
@@ -12,16 +11,13 @@ const browser = oidcLogin({ ...login, [allowLoopbackHttp]: true })
 const app = Fastify({ logger: true })
 await app.register(mcpConnect, { baseUrl: env.BASE_URL, store: memoryStore(), keys: [env.CONNECT_KEY], browser, providers: { acme } })
 
-const keys = createRemoteJWKSet(new URL(`${login.issuer}/jwks`))
-addEndpoint(app, () => {
+function createServer () {
   const server = new McpServer({ name: 'stranger', version: '1.0.0' })
   server.registerTool('list-issues', {}, app.mcpConnect.for(server).requireConnection('acme', async connection => {
     const response = await connection.fetch(`${env.ACME_API}/api/issues`)
     return { content: [{ type: 'text', text: await response.text() }] }
   }))
   return server
-}, async token => {
-  const { payload } = await jwtVerify(token, keys, { issuer: login.issuer, audience: `${env.BASE_URL}/mcp` })
-  return { token, clientId: String(payload.client_id), scopes: String(payload.scope).split(' '), extra: payload }
-})
+}
+await app.register(mcpEndpoint, { createServer, auth: { issuer: login.issuer, resource: `${env.BASE_URL}/mcp`, [allowLoopbackHttp]: true } })
 await app.listen({ port: Number(env.PORT) })

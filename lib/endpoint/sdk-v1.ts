@@ -1,0 +1,29 @@
+import { SdkUnreachableError } from '../errors.js'
+import type { Sdk, SdkContext } from './sdk.js'
+import { takeOver } from './web.js'
+
+const SDK = '@modelcontextprotocol/sdk'
+
+/**
+ * SDK v1 serves MCP 2025-11-25 and earlier. Its transport knows servers by what they do, so that one copy of it serves those of another.
+ * @throws FST_MCP_CONNECT_SDK_UNREACHABLE
+ */
+export async function loadSdkV1 ({ createServer, settings: { jsonResponse } }: SdkContext): Promise<Sdk> {
+  const { StreamableHTTPServerTransport: Transport } = await import('@modelcontextprotocol/sdk/server/streamableHttp.js')
+    .catch(() => { throw new SdkUnreachableError(SDK, SDK) })
+
+  return {
+    async connect (id, onclose) {
+      const transport = new Transport({ sessionIdGenerator: () => id, enableJsonResponse: jsonResponse })
+      transport.onclose = onclose
+      await createServer().connect(transport)
+      return {
+        get sessionId () { return transport.sessionId },
+        handle: async (request, reply) => await transport.handleRequest(request.raw, takeOver(reply), request.body),
+        close: async () => await transport.close()
+      }
+    },
+    serve: async () => false,
+    close: async () => {}
+  }
+}

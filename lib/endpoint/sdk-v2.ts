@@ -1,0 +1,41 @@
+import { SdkUnreachableError } from '../errors.js'
+import type { Sdk, SdkContext } from './sdk.js'
+import { findSdkV2Copy } from './sdk-v2-copies.mjs'
+import { sendResponse, toWebRequest, whenGone } from './web.js'
+
+const SDK = '@modelcontextprotocol/server'
+
+/**
+ * SDK v2 serves MCP 2026-07-28 without MCP sessions, and earlier revisions with them.
+ * @throws FST_MCP_CONNECT_SDK_UNREACHABLE
+ */
+export async function loadSdkV2 ({ sample, createServer, settings: { auth, jsonResponse }, log }: SdkContext): Promise<Sdk> {
+  const copy = await findSdkV2Copy(sample)
+  if (copy === null) throw new SdkUnreachableError(SDK, SDK)
+  const { WebStandardStreamableHTTPServerTransport: Transport, createMcpHandler, isLegacyRequest } = copy
+  const { origin } = new URL(auth.resource)
+  const handler = createMcpHandler(createServer, {
+    legacy: 'reject',
+    onerror: (error: Error) => log.debug({ err: error }, 'mcp-connect: the MCP endpoint has refused a request, or failed')
+  })
+
+  return {
+    async connect (id, onclose) {
+      const transport = new Transport({ sessionIdGenerator: () => id, enableJsonResponse: jsonResponse })
+      transport.onclose = onclose
+      await createServer().connect(transport)
+      return {
+        get sessionId () { return transport.sessionId },
+        handle: async (request, reply, authInfo) =>
+          await sendResponse(reply, await transport.handleRequest(toWebRequest(request, origin), { authInfo, parsedBody: request.body })),
+        close: async () => await transport.close()
+      }
+    },
+    async serve (request, reply, authInfo) {
+      if (await isLegacyRequest(toWebRequest(request, origin), request.body)) return false
+      await sendResponse(reply, await handler.fetch(toWebRequest(request, origin, whenGone(reply)), { authInfo, parsedBody: request.body }))
+      return true
+    },
+    close: async () => await handler.close()
+  }
+}

@@ -20,7 +20,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ops: [],
   providers: [],
   stores: [],
-  testing: []
+  testing: [],
+  client: []
 }
 const FLOOR = ['types', 'audit-events', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'ip-address', 'with-timeout']
 
@@ -36,7 +37,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   ghtml: ['browser'],
   'fastify-plugin': ['plugin'],
   '@fastify/error': ['errors'],
-  zod: ['options', 'guard', 'browser', 'elicitation', 'oauth', 'providers', 'oidc-login', 'principal', 'schemas', 'registration']
+  zod: ['options', 'guard', 'client', 'browser', 'elicitation', 'oauth', 'providers', 'oidc-login', 'principal', 'schemas', 'registration']
 }
 
 const lib = join(import.meta.dirname, '../lib')

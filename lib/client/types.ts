@@ -26,7 +26,7 @@ export type Consent = 'open' | 'decline' | 'cancel'
 
 export interface UrlElicitationOptions {
   /** Asks the person. Called once for each elicitation, one at a time; nothing is opened unless it answers `'open'`. */
-  readonly consent: (request: UrlRequest, moot: Moot) => Promise<Consent> | Consent
+  readonly consent: (request: UrlRequest, moot: Moot) => Promise<Consent>
   /** Opens the URL where neither the client nor the model sees what is typed. @default openInBrowser */
   readonly open?: (url: string) => Promise<void> | void
   /** Shows "I am done", and resolves when the person says so; rejects when they give up. Servers need not tell when something is complete. */

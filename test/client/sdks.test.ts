@@ -18,7 +18,7 @@ for (const sdk of Object.keys(SDKS)) {
         const client = createClient(sdk)
         const opened: string[] = []
         const { run } = handleUrlElicitation(client, {
-          consent: () => 'open',
+          consent: async () => 'open',
           open: async url => {
             opened.push(url)
             const id = missing!
@@ -41,7 +41,7 @@ for (const sdk of Object.keys(SDKS)) {
       const server = await startV1(t)
       const client = createClient(sdk, { elicitation: { url: {}, form: {} } })
       const { handleUrlElicitation } = { imported, required }[how]!
-      handleUrlElicitation(client, { consent: ({ message }) => message === 'Connect no.' ? 'decline' : message === 'Connect away.' ? 'cancel' : 'open', open: async () => { await server.complete('yes') } })
+      handleUrlElicitation(client, { consent: async ({ message }) => message === 'Connect no.' ? 'decline' : message === 'Connect away.' ? 'cancel' : 'open', open: async () => { await server.complete('yes') } })
       await connectClient(t, client, server, sdk)
       t.strictSame(await server.elicit(elicitation('yes')), { action: 'accept' })
       t.strictSame(await server.elicit(elicitation('no')), { action: 'decline' })
@@ -56,7 +56,7 @@ t.test('a client that declares URL mode alone refuses a form without asking anyb
   for (const sdk of Object.keys(SDKS)) {
     const server = await startV1(t)
     const client = createClient(sdk)
-    imported.handleUrlElicitation(client, { consent: () => { throw new Error('asked') } })
+    imported.handleUrlElicitation(client, { consent: async () => { throw new Error('asked') } })
     await connectClient(t, client, server, sdk)
     t.strictSame(imported.urlMode, { elicitation: { url: {} } })
     // The server's SDK does not send it, so it comes as a server without the check would send it.
@@ -99,7 +99,7 @@ for (const sdk of ['v2 imported', 'v2 required']) {
     const url = await startModern(t, () => ({ acme: target }))
     const client = createClient(sdk, imported.urlMode, modern)
     const opened: string[] = []
-    const { run } = imported.handleUrlElicitation(client, { consent: () => 'open', open: url => { opened.push(url) } })
+    const { run } = imported.handleUrlElicitation(client, { consent: async () => 'open', open: url => { opened.push(url) } })
     await connectClient(t, client, { url }, sdk)
     const call = async (): Promise<unknown> => await run(async () => await client.callTool({ name: 'list-issues' }))
     await t.rejects(call(), { ...FAILED, reason: 'refused_url', refusal: 'not_https' })

@@ -3,8 +3,6 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { handleUrlElicitation, urlMode, type UrlElicitationOptions } from 'fastify-mcp-connect/client'
 import { createInterface } from 'node:readline/promises'
 
-const answers = { y: 'open', n: 'decline' } as const
-
 /** Asks in the terminal. */
 export const consent: UrlElicitationOptions['consent'] = async ({ url, host, message, warnings, server }, { signal }) => {
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
@@ -13,7 +11,7 @@ export const consent: UrlElicitationOptions['consent'] = async ({ url, host, mes
     if (host.unicode !== host.ascii) console.log(`(${host.ascii} is written ${host.unicode})`)
     if (warnings.length > 0) console.log(`Take care: ${warnings.join(', ')}`)
     const answer = await terminal.question('Open it? y(es), n(o), or anything else for later ', { signal })
-    return answers[answer as keyof typeof answers] ?? 'cancel'
+    return answer === 'y' ? 'open' : answer === 'n' ? 'decline' : 'cancel'
   } finally {
     terminal.close()
   }

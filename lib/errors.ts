@@ -100,7 +100,8 @@ export const ClientOptionsError = createError<[string]>(`${CODE}CLIENT_OPTIONS`,
 /** Why a URL is not shown to anybody. */
 export type UrlRefusal = 'not_absolute' | 'too_long' | 'not_https' | 'userinfo' | 'private_address'
 
-const ENDINGS = {
+/** Why a request that needed something done in a browser did not go through. */
+export const URL_ELICITATION_ENDINGS = {
   declined: 'the user declined',
   cancelled: 'the user turned away without an answer, or gave up',
   timed_out: 'nobody finished it in time',
@@ -112,12 +113,12 @@ const ENDINGS = {
   closed: 'the client was closed'
 } as const
 
-export type UrlElicitationReason = keyof typeof ENDINGS
+export type UrlElicitationReason = keyof typeof URL_ELICITATION_ENDINGS
 
 /** A request that needed something to be done in a browser, which was not. Neither the URL nor any id is part of it. */
 export class UrlElicitationError extends createError<[string]>(`${CODE}URL_ELICITATION`, 'This needs something done in a browser: %s', 500) {
   constructor (readonly reason: UrlElicitationReason, readonly refusal?: UrlRefusal) {
-    super(ENDINGS[reason] + (refusal === undefined ? '' : ` (${refusal})`))
+    super(URL_ELICITATION_ENDINGS[reason] + (refusal === undefined ? '' : ` (${refusal})`))
   }
 }
 

@@ -96,6 +96,34 @@ export const AdapterInvalidError = createError<[string, string]>(`${CODE}ADAPTER
 export const StoreContentionError = createError(`${CODE}STORE_CONTENTION`, 'A record kept changing while it was written; try again', 503)
 export const StoreTimeoutError = createError(`${CODE}STORE_TIMEOUT`, 'A store, vault or bus did not answer in time; does its server answer, and are there connections left in the pool?', 503)
 
+// What a program ends with that is an MCP client (fastify-mcp-connect/client)
+export const ClientOptionsError = createError<[string]>(`${CODE}CLIENT_OPTIONS`, 'handleUrlElicitation: %s', 500)
+
+/** Why a URL is not shown to anybody. */
+export type UrlRefusal = 'not_absolute' | 'too_long' | 'not_https' | 'userinfo' | 'private_address'
+
+/** Why a request that needed something done in a browser did not go through. */
+export const URL_ELICITATION_ENDINGS = {
+  declined: 'the user declined',
+  cancelled: 'the user turned away without an answer, or gave up',
+  timed_out: 'nobody finished it in time',
+  not_opened: 'the browser could not be opened',
+  refused_url: 'the server sent a URL that must not be opened',
+  malformed: 'the server asks for URL mode, and names nothing that can be opened',
+  repeated: 'the server asks for the same once more after it was finished',
+  budget_spent: 'the server keeps asking for more',
+  closed: 'the client was closed'
+} as const
+
+export type UrlElicitationReason = keyof typeof URL_ELICITATION_ENDINGS
+
+/** A request that needed something to be done in a browser, which was not. Neither the URL nor any id is part of it. */
+export class UrlElicitationError extends createError<[string]>(`${CODE}URL_ELICITATION`, 'This needs something done in a browser: %s', 500) {
+  constructor (readonly reason: UrlElicitationReason, readonly refusal?: UrlRefusal) {
+    super(URL_ELICITATION_ENDINGS[reason] + (refusal === undefined ? '' : ` (${refusal})`))
+  }
+}
+
 /**
  * What a guarded handler ends with when it did not run. A tool's caller gets the message as an `isError` text, a
  * prompt's or resource's as a JSON-RPC error; the code is application-defined, outside of the range that JSON-RPC reserves.

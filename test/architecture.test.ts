@@ -21,6 +21,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   providers: [],
   stores: [],
   endpoint: ['oauth'],
+  client: [],
   testing: []
 }
 const FLOOR = ['types', 'audit-events', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'ip-address', 'with-timeout']
@@ -37,7 +38,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   ghtml: ['browser'],
   'fastify-plugin': ['plugin'],
   '@fastify/error': ['errors'],
-  zod: ['options', 'endpoint', 'guard', 'browser', 'elicitation', 'oauth', 'providers', 'oidc-login', 'principal', 'schemas', 'registration']
+  zod: ['options', 'endpoint', 'client', 'guard', 'browser', 'elicitation', 'oauth', 'providers', 'oidc-login', 'principal', 'schemas', 'registration']
 }
 
 const lib = join(import.meta.dirname, '../lib')

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
+import { openInBrowser } from '../lib/client/open-in-browser.js'
+import { resolveClientOptions } from '../lib/client/options.js'
 import { resolveEndpointOptions } from '../lib/endpoint/options.js'
 import * as errors from '../lib/errors.js'
 import { resolveOptions } from '../lib/options.js'
@@ -14,7 +16,7 @@ const readme = read('README.md')
 
 t.test('code that names a file is that file, and the first example is short', async t => {
   const blocks = [...readme.matchAll(/<!-- (\S+) -->\n```ts\n(.*?)```/gs)].map(([, path = '', code = '']) => ({ path, code }))
-  t.equal(blocks.length, 7)
+  t.equal(blocks.length, 8)
   for (const { path, code } of blocks) t.equal(code, read(path), path)
   t.ok(blocks[0]!.code.trimEnd().split('\n').length <= 25)
 })
@@ -67,6 +69,18 @@ t.test('every option stands in a table, with its default, and nothing else', t =
   const { kind, ...login } = oidcLogin(registration)
   checkTable(t, table('of `oidcLogin`'), login, registration)
   t.equal(table('of `oidcLogin`').get('scopes')!.replaceAll(/[`[\]]/g, ''), inspect(login.scopes).replaceAll(/[[\]] ?| (?=\])/g, '').trim())
+  t.end()
+})
+
+t.test('every option of a client stands in its table, with its default', t => {
+  const consent = async (): Promise<'cancel'> => 'cancel'
+  const { loopback, open, ...resolved } = resolveClientOptions({ consent })
+  checkTable(t, table('of `handleUrlElicitation`'), { ...resolved, open: undefined, done: undefined }, { consent })
+  t.equal(table('of `handleUrlElicitation`').get('open'), '`openInBrowser`')
+  t.equal(open, openInBrowser)
+  t.equal(table('of `handleUrlElicitation`').get('[allowLoopbackHttp]'), `\`${loopback}\``)
+  for (const reason of Object.keys(errors.URL_ELICITATION_ENDINGS)) t.ok(table('`reason`').has(reason), reason)
+  t.equal(table('`reason`').size, Object.keys(errors.URL_ELICITATION_ENDINGS).length)
   t.end()
 })
 

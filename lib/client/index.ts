@@ -1,0 +1,5 @@
+export { UrlElicitationError, type UrlElicitationReason, type UrlRefusal } from '../errors.js'
+export { allowLoopbackHttp } from '../loopback.js'
+export { handleUrlElicitation, urlMode } from './handle-url-elicitation.js'
+export { openInBrowser } from './open-in-browser.js'
+export type { Consent, McpClientLike, Moot, UrlElicitation, UrlElicitationOptions, UrlRequest, UrlWarning } from './types.js'

@@ -1,0 +1,52 @@
+import { UrlElicitationError } from '../errors.js'
+import { urlParams, type RawElicitation } from './required.js'
+import type { Checked, Elicitation } from './types.js'
+import type { Ending, Visits } from './visits.js'
+
+const INVALID_PARAMS = -32602
+const INTERNAL_ERROR = -32603
+
+/**
+ * Goes to the server as a JSON-RPC error: both SDKs take `code`, `message` and `data` off what a handler throws. Where SDK v2 answers for a call
+ * of its own (2026-07-28), that ends with it instead; `run` then throws what is behind it, which the server does not see.
+ */
+export class RefusedRequest extends Error {
+  readonly code: number
+  readonly data: { readonly reason: string } | undefined
+
+  constructor (readonly behind: Error) {
+    const ours = behind instanceof UrlElicitationError
+    super(ours ? behind.message : 'The client could not ask')
+    this.code = ours ? INVALID_PARAMS : INTERNAL_ERROR
+    this.data = ours ? { reason: behind.refusal ?? behind.reason } : undefined
+  }
+}
+
+/** `accept` is no more than that the person agreed; what did not come to an end in time is as if they had gone away. (MCP, elicitation, "Response Actions") */
+const ACTIONS: Readonly<Record<Ending, 'accept' | 'decline' | 'cancel'>> = {
+  completed: 'accept', done: 'accept', declined: 'decline', cancelled: 'cancel', timed_out: 'cancel', not_opened: 'cancel'
+}
+
+interface Services {
+  readonly visits: Visits
+  readonly check: (elicitation: RawElicitation) => Checked<Elicitation>
+}
+
+/**
+ * Answers one `elicitation/create`; never with content, and in form mode not at all.
+ * @param asked URLs that have been asked for in the run that this belongs to, if that is known
+ */
+export async function answerCreate ({ visits, check }: Services, params: unknown, asked: Set<string> | undefined, signal: AbortSignal | undefined): Promise<{ action: string }> {
+  const parsed = urlParams.safeParse(params)
+  if (!parsed.success) throw Object.assign(new Error('This client takes elicitation in URL mode only'), { code: INVALID_PARAMS })
+  const checked = check(parsed.data)
+  if (!checked.ok) throw new RefusedRequest(new UrlElicitationError('refused_url', checked.refusal))
+  const { url } = checked.value
+  if (asked?.has(url) === true) throw new RefusedRequest(new UrlElicitationError('repeated'))
+  asked?.add(url)
+  try {
+    return { action: ACTIONS[await visits.visit(checked.value, signal)] }
+  } catch (error) {
+    throw new RefusedRequest(error as Error)
+  }
+}

@@ -1,0 +1,64 @@
+import { UrlElicitationError } from '../errors.js'
+import { RefusedRequest } from './requests.js'
+import { requiredBy, type RawElicitation } from './required.js'
+import type { Checked, Elicitation } from './types.js'
+import type { Visits } from './visits.js'
+
+interface Services {
+  readonly visits: Visits
+  readonly check: (elicitation: RawElicitation) => Checked<Elicitation>
+  readonly rounds: number
+}
+
+interface Call<T> {
+  readonly call: () => Promise<T>
+  /** URLs that have been asked for in this run. */
+  readonly asked: Set<string>
+  readonly signal: AbortSignal | undefined
+}
+
+/**
+ * Makes a request, and again after each -32042 whose elicitations have all ended well.
+ * @throws FST_MCP_CONNECT_URL_ELICITATION
+ */
+export async function runWithElicitations<T> (services: Services, { call, asked, signal }: Call<T>): Promise<T> {
+  for (let round = 0; ; round += 1) {
+    const watch = services.visits.watch()
+    try {
+      return await call()
+    } catch (error) {
+      if (error instanceof RefusedRequest) throw error.behind
+      const required = requiredBy(error)
+      if (required === null) throw error
+      const elicitations = checkAll(required, services.check)
+      if (elicitations.some(({ url }) => asked.has(url))) throw new UrlElicitationError('repeated')
+      if (round === services.rounds) throw new UrlElicitationError('budget_spent')
+      for (const { id = '', url } of elicitations) {
+        asked.add(url)
+        watch.expected.add(id)
+      }
+      await visitAll(elicitations, services.visits, watch.ended, signal)
+    } finally {
+      watch.stop()
+    }
+  }
+}
+
+/** All are looked at before the first is shown: with one refused, the request cannot go through. */
+function checkAll (required: readonly RawElicitation[], check: Services['check']): Elicitation[] {
+  if (required.length === 0) throw new UrlElicitationError('malformed')
+  return required.map(raw => {
+    const checked = check(raw)
+    if (!checked.ok) throw new UrlElicitationError('refused_url', checked.refusal)
+    return checked.value
+  })
+}
+
+async function visitAll (elicitations: readonly Elicitation[], visits: Visits, ended: ReadonlySet<string>, signal: AbortSignal | undefined): Promise<void> {
+  for (const elicitation of elicitations) {
+    // Complete already: as one that two requests asked for, or while another one was waited for.
+    if (elicitation.id !== undefined && ended.has(elicitation.id)) continue
+    const ending = await visits.visit(elicitation, signal)
+    if (ending !== 'completed' && ending !== 'done') throw new UrlElicitationError(ending)
+  }
+}

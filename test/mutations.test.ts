@@ -8,12 +8,12 @@ import { createSandbox } from './mutations/runner.js'
 
 const root = new URL('..', import.meta.url)
 const all = Object.values(lists).flat()
+const textOf = (file: string): string => readFileSync(new URL(file, root), 'utf8')
 
 t.test('each mutation finds its control, once, and its tests are there', async t => {
   for (const mutation of all) {
-    const text = readFileSync(new URL(mutation.file, root), 'utf8')
-    const mutated = mutate(text, mutation)
-    if (mutated === null || mutated === text) t.fail(`${mutation.file}: ${mutation.name}`)
+    const mutated = mutate(mutation, textOf)
+    if (mutated === null || [...mutated].some(([file, text]) => text === textOf(file))) t.fail(`${mutation.file}: ${mutation.name}`)
     if (!mutation.tests.every(test => existsSync(new URL(test, root)))) t.fail(`${mutation.file}: ${mutation.name}: no such test`)
   }
   const names = all.map(({ file, name }) => `${file}: ${name}`)
@@ -38,4 +38,8 @@ t.test('a test turns red when its control is gone, and stays green after a chang
   t.match(await sandbox.tryOut({ ...limiter, replace: 'max >= result.count' }), { kind: 'survived' })
   t.match(await sandbox.tryOut({ ...limiter, replace: 'result.count <= (' }), { kind: 'broken', output: /limiter\.ts/ }, 'what does not load is no red test')
   t.match(await sandbox.tryOut({ ...limiter, find: 'max' }), { kind: 'stale' })
+  const also = [{ file: 'lib/ip-address.ts', find: "range === 'loopback' && loopback", replace: 'false' }]
+  t.match(await sandbox.tryOut({ ...limiter, replace: 'max >= result.count', also, tests: ['test/ip-address.test.ts'] }), { kind: 'killed' }, 'it may be gone from another file, too')
+  const headers: Mutation = { name: 'robots list pages', file: 'lib/browser/headers.ts', find: "'x-robots-tag': 'noindex'", replace: "'x-robots-tag': 'all'", tests: ['test/browser/lost-key.test.ts'] }
+  t.match(await sandbox.tryOut(headers), { kind: 'killed', test: headers.tests[0] }, 'the watch over a test makes it red, too')
 })

@@ -49,13 +49,26 @@ t.test('BRW-07 a token of another user\'s session, another elicitation or action
   for (const [what, { fields }] of Object.entries(foreign)) await refused(t, server, () => browser.post(start.action, fields), { ...CSRF_FAILED, what })
   await refused(t, server, () => server.browser(A).post(start.action, start.fields), { ...CSRF_FAILED, what: 'a browser that was shown no page' })
   const elsewhere = server.browser(A)
-  await elsewhere.get('/connect')
-  await refused(t, server, () => elsewhere.post(start.action, start.fields), { ...CSRF_FAILED, what: 'another browser of the same user' })
   const [id, expiresAt, mac] = start.fields['csrf']!.split('.')
+  const [idElsewhere] = findForm(await elsewhere.get('/connect'), '/acme/connect').fields['csrf']!.split('.')
+  await refused(t, server, () => elsewhere.post(start.action, start.fields), { ...CSRF_FAILED, what: 'another browser of the same user' })
+  await refused(t, server, () => elsewhere.post(start.action, { csrf: `${idElsewhere}.${expiresAt}.${mac}` }), { ...CSRF_FAILED, what: 'with the id of its own cookie' })
+  elsewhere.cookies.set([...browser.cookies.keys()][0]!, [...elsewhere.cookies.values()][0]!)
+  await refused(t, server, () => elsewhere.post(start.action, start.fields), { ...CSRF_FAILED, what: 'with its own cookie under the name of the other' })
   await refused(t, server, () => browser.post(start.action, { csrf: `${id}.${Number(expiresAt) + 1}.${mac}` }), { ...CSRF_FAILED, what: 'a longer life' })
   t.equal((await browser.post(start.action, start.fields)).statusCode, 200)
   t.intercept(Date, 'now', { value: () => Number(expiresAt) + 1 })
   await refused(t, server, () => browser.post(start.action, start.fields), { ...CSRF_FAILED, what: 'an old one' })
+})
+
+t.test('BRW-07 a form that was shown to one user is none of another who signs in in the same browser', async t => {
+  const server = await startServer(t)
+  const browser = server.browser(A)
+  const form = findForm(await browser.get('/connect'), '/acme/connect')
+  browser.user = B
+  await refused(t, server, () => browser.post(form.action, form.fields), CSRF_FAILED)
+  browser.user = A
+  t.equal((await browser.post(form.action, form.fields)).statusCode, 303)
 })
 
 t.test('BRW-09 browsers without Origin and Sec-Fetch-Site: the token decides', async t => {
@@ -112,9 +125,20 @@ t.test('forms and browser sessions outlive a new key', async t => {
   t.equal((await without.post(form.action, form.fields)).statusCode, 403)
 })
 
+t.test('the form of another server that has the same keys is not taken, even with its cookie', async t => {
+  const keys = [randomBytes(32).toString('base64')]
+  const [own, other] = [await startServer(t, { keys }), await startServer(t, { keys, baseUrl: 'https://other.example.com' })]
+  const browser = other.browser(A)
+  const form = findForm(await browser.get('/connect'), '/acme/connect')
+  const here = own.browser(A)
+  for (const [name, value] of browser.cookies) here.cookies.set(name, value)
+  await refused(t, own, () => here.post('/connect/providers/acme/connect', form.fields), CSRF_FAILED)
+  t.equal((await browser.post(form.action, form.fields, { origin: 'https://other.example.com' })).statusCode, 303)
+})
+
 t.test('each form does its own thing to its own link, and only while that may be done', async t => {
   let allowed = true
-  const server = await startServer(t, { authorize: () => allowed })
+  const server = await startServer(t, { authorize: async () => allowed })
   const [one, two] = [await server.elicit(A), await server.elicit(A, { clientId: 'client-2' })]
   const browser = server.browser(A)
   const [first, second] = [await browser.get(one.url), await browser.get(two.url)]
@@ -122,6 +146,7 @@ t.test('each form does its own thing to its own link, and only while that may be
   await refused(t, server, () => browser.post(decline.action, other.fields), CSRF_FAILED)
   const connections = await browser.get('/connect')
   await refused(t, server, () => browser.post(findForm(connections, '/acme/connect').action, findForm(connections, '/other/connect').fields), CSRF_FAILED)
+  await refused(t, server, () => browser.post('/connect/providers/acme/disconnect', findForm(connections, '/acme/connect').fields), CSRF_FAILED)
   allowed = false
   const start = findForm(first, '/start')
   t.equal(title(await refused(t, server, () => browser.post(start.action, start.fields), { status: 403, code: 'NOT_AUTHORIZED' })), 'Not allowed')
@@ -153,14 +178,25 @@ t.test('what was added after the page was shown is not agreed to', async t => {
   t.equal((await browser.press(first.url, '/start')).statusCode, 200)
 })
 
-t.test('reasons that were added after the page was shown are not agreed to either', async t => {
+t.test('scopes alone, or reasons alone, that were added after the page was shown are not agreed to either', async t => {
+  for (const added of [{ scopes: ['issues:write'] }, { reason: 'to close issues' }]) {
+    const server = await startServer(t)
+    const { url } = await server.elicit(A)
+    const browser = server.browser(A)
+    const shown = findForm(await browser.get(url), '/start')
+    await server.elicit(A, added)
+    await refused(t, server, () => browser.post(shown.action, shown.fields), { ...CSRF_FAILED, what: JSON.stringify(added) })
+    t.equal((await browser.press(url, '/start')).statusCode, 200)
+  }
+})
+
+t.test('however many pages are opened after it, a form is good: all of them have one cookie', async t => {
   const server = await startServer(t)
-  const { url } = await server.elicit(A)
   const browser = server.browser(A)
-  const shown = findForm(await browser.get(url), '/start')
-  await server.elicit(A, { reason: 'to close issues' })
-  await refused(t, server, () => browser.post(shown.action, shown.fields), CSRF_FAILED)
-  t.equal((await browser.press(url, '/start')).statusCode, 200)
+  const form = findForm(await browser.get('/connect'), '/acme/connect')
+  for (let i = 0; i < 6; i++) await browser.get('/connect')
+  t.equal(browser.cookies.size, 1)
+  t.equal((await browser.post(form.action, form.fields)).statusCode, 303)
 })
 
 t.test('a page of another user does not push out the cookie of the newest form, however many pages were opened at once', async t => {

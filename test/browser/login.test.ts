@@ -3,11 +3,12 @@ import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { memoryStore } from '../../lib/index.js'
-import type { Principal } from '../../lib/types.js'
-import { findForm, findLink, title } from '../fixtures/browser.js'
+import type { OidcLoginOptions, Principal } from '../../lib/types.js'
+import { findForm, findLink, title, type TestBrowser } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
 import { LOGIN_CALLBACK, startWithLogin, type LoginServer } from '../fixtures/login.js'
 import { refused, type Refusal } from '../fixtures/refused.js'
+import { BASE_URL } from '../fixtures/server.js'
 
 const SESSION = '__Host-mcp-connect-session'
 const MINUTE_MS = 60_000
@@ -54,12 +55,13 @@ t.test('BRW-01 the cookies of the login are ours alone, and hold nothing of the 
 t.test('T16 it leads back to our own pages only', async t => {
   const server = await startWithLogin(t)
   const { signIn } = server.person('alice')
+  const backFrom = async (query: string): Promise<unknown> => (await signIn(`/connect/login?${query}`)).headers.location
   for (const returnTo of ['https://evil.example/', '//evil.example', '/connect/../admin', '/connect//evil.example', '/login', '/connect/login', '/connect?x=1', '/connect/short', `/connect/${'x'.repeat(43)}/start`, '']) {
-    t.match(await signIn(`/connect/login?returnTo=${encodeURIComponent(returnTo)}`), { statusCode: 303, headers: { location: '/connect' } }, returnTo)
+    t.equal(await backFrom(`returnTo=${encodeURIComponent(returnTo)}`), '/connect', returnTo)
   }
   const page = `/connect/${'x'.repeat(43)}`
-  t.match(await signIn(`/connect/login?returnTo=${page}`), { headers: { location: page } })
-  t.match(await signIn(`/connect/login?returnTo=${page}&returnTo=/connect/${'y'.repeat(43)}`), { headers: { location: '/connect' } })
+  t.equal(await backFrom(`returnTo=${page}`), page)
+  t.equal(await backFrom(`returnTo=${page}&returnTo=/connect/${'y'.repeat(43)}`), '/connect')
 })
 
 t.test('T03 login CSRF: an answer that another browser began signs nobody in', async t => {
@@ -109,6 +111,15 @@ t.test('T05 STA-01 STA-02 an answer counts once; one without state, with another
   await browser.get(url.href)
   t.notOk(browser.cookies.has(SESSION), 'with the old cookie neither')
   t.equal(server.authorizationServer.tokenRequests, asked + 1)
+})
+
+t.test('that an answer was used is written down without its state', async t => {
+  const server = await startWithLogin(t)
+  const keys: string[] = []
+  const { put } = server.store.state
+  t.intercept(server.store.state, 'put', { value: async (...args: Parameters<typeof put>) => { keys.push(args[0]); return await put(...args) } })
+  await server.person('alice').signIn()
+  t.match(keys.filter(key => key.startsWith('login-claimed')), [/^login-claimed:[0-9a-f]{64}$/])
 })
 
 t.test('A26-01 an answer to a request that another registration has made is not taken, even with its cookie', async t => {
@@ -171,6 +182,18 @@ t.test('BRW-21 signing out ends the session, whoever still has its cookie', asyn
   for (const [name, value] of stolen) browser.cookies.set(name, value)
   t.match(await browser.get('/connect'), { statusCode: 303, headers: { location: /^\/connect\/login/ } })
   await refused(t, server, () => browser.post(form.action, form.fields), { status: 401, code: 'SIGN_IN_REQUIRED', user: null })
+})
+
+t.test('BRW-21 forms that were shown before signing out are void, for the same user in the same browser too', async t => {
+  const server = await startWithLogin(t)
+  const { browser, signIn } = server.person('alice')
+  await signIn()
+  const page = await browser.get('/connect')
+  const [connect, signOut] = [findForm(page, '/acme/connect'), findForm(page, '/sign-out')]
+  await browser.post(signOut.action, signOut.fields)
+  await signIn()
+  await refused(t, server, () => browser.post(connect.action, connect.fields), { status: 403, code: 'CSRF_FAILED', event: 'csrf.failed', user: alice(server) })
+  t.equal((await browser.press('/connect', '/acme/connect')).statusCode, 303)
 })
 
 t.test('BRW-21 revokeBrowserSessions ends all sessions of one principal, and those of nobody else', async t => {
@@ -266,6 +289,23 @@ t.test('BRW-20 no seal is taken for that of another cookie', async t => {
   }
 })
 
+t.test('BRW-20 nor is a seal of another instance of the plugin, with the same keys and store', async t => {
+  const options = { keys: [randomBytes(32).toString('base64')], store: memoryStore() }
+  const one = await startWithLogin(t, options)
+  const other = await startWithLogin(t, { ...options, cookieName: 'second', login: { issuer: one.authorizationServer.issuer } })
+  const { browser, untilCallback } = one.person('alice')
+  const url = await untilCallback()
+  const takenOver = (): TestBrowser => {
+    const same = other.browser(null)
+    for (const [name, value] of browser.cookies) same.cookies.set(name.replace('mcp-connect', 'second'), value)
+    return same
+  }
+  await refused(t, other, () => takenOver().get(url.href), SIGN_IN_INVALID)
+  t.equal((await browser.get(url.href)).statusCode, 303)
+  t.equal((await takenOver().get('/connect')).statusCode, 303)
+  t.equal((await browser.get('/connect')).statusCode, 200)
+})
+
 t.test('T13 a name that browsers do not guard does not become one that they do', async t => {
   const server = await startWithLogin(t)
   const { browser, signIn } = server.person('alice')
@@ -287,9 +327,12 @@ t.test('T15 a session that another registration has begun is none here', async t
   const before = await startWithLogin(t, options)
   const { browser, signIn } = before.person('alice')
   await signIn()
-  const [same, other] = await Promise.all([{}, { clientId: 'other' }].map(async change => await startWithLogin(t, { ...options, login: { issuer: before.authorizationServer.issuer, ...change } })))
-  for (const [server, statusCode] of [[same!, 200], [other!, 303]] as const) {
-    t.equal((await server.browser(null).get('/connect', { cookie: `${SESSION}=${browser.cookies.get(SESSION)!}` })).statusCode, statusCode)
+  const { issuer } = before.authorizationServer
+  for (const [login, statusCode] of [
+    [{ issuer }, 200], [{ issuer, clientId: 'other' }, 303], [{ issuer, resource: `${BASE_URL}/mcp` }, 303], [{}, 303]     // without one: that of its own server
+  ] as Array<[Partial<OidcLoginOptions>, number]>) {
+    const server = await startWithLogin(t, { ...options, login })
+    t.equal((await server.browser(null).get('/connect', { cookie: `${SESSION}=${browser.cookies.get(SESSION)!}` })).statusCode, statusCode, JSON.stringify(login))
   }
 })
 

@@ -53,10 +53,10 @@ export const login = [
     { name: 'of all that claim an attempt each gets it', find: '{}, null, LIFETIME_MS) !== null', replace: '{}, null, LIFETIME_MS) !== undefined' },
     { name: 'that an attempt was claimed is forgotten before its end', find: '{}, null, LIFETIME_MS)', replace: '{}, null, 1)' },
     { name: 'the state of a sign-in is stored in the clear', find: "hashFields('login state', state)", replace: 'state' },
-    { name: 'instances of the plugin share their attempts', find: '`${cookies.beginning} login`', replace: "'login'", tests: PLUGIN }
+    { name: 'instances of the plugin share their attempts', find: '`${cookies.beginning} login`', replace: "'login'" }
   ),
   ...mutationsOf('lib/browser/login/session-cookie.ts', LOGIN,
-    { name: 'a session of another instance of the plugin counts', find: "cookies.beginning, 'session'", replace: "'session'", tests: PLUGIN },
+    { name: 'a session of another instance of the plugin counts', find: "cookies.beginning, 'session'", replace: "'session'" },
     { name: 'a session that another issuer has begun counts', find: "'session', issuer, clientId, resource]", replace: "'session', clientId, resource]" },
     { name: 'a session that another client has begun counts', find: "'session', issuer, clientId, resource]", replace: "'session', issuer, resource]" },
     { name: 'a session that was begun for another resource counts', find: "'session', issuer, clientId, resource]", replace: "'session', issuer, clientId]" },

@@ -12,8 +12,8 @@ export interface Mutation extends Edit {
   readonly file: string
   /** Of these files at least one test must turn red; they run in this order, until one has. */
   readonly tests: readonly string[]
-  /** Where one control stands in more than one place. */
-  readonly also?: readonly Edit[]
+  /** Where one control stands in more than one place, perhaps in another file. */
+  readonly also?: ReadonlyArray<Edit & { readonly file?: string }>
 }
 
 /** The mutations of one file, and the tests of all those that name none of their own. */
@@ -22,13 +22,16 @@ export function mutationsOf (file: string, tests: readonly string[], ...mutation
 }
 
 /**
- * The text without the control.
+ * The texts without the control, by file.
  * @returns `null` when the mutation is stale: what it looks for is not there, or more than once
  */
-export function mutate (text: string, { find, replace, also = [] }: Omit<Mutation, 'name' | 'file' | 'tests'>): string | null {
-  const [before, after, ...more] = text.split(find)
-  if (before === undefined || after === undefined || more.length > 0) return null
-  const [next, ...rest] = also
-  const changed = before + replace + after
-  return next === undefined ? changed : mutate(changed, { ...next, also: rest })
+export function mutate ({ file, find, replace, also = [] }: Omit<Mutation, 'name' | 'tests'>, textOf: (file: string) => string): ReadonlyMap<string, string> | null {
+  const texts = new Map<string, string>()
+  for (const edit of [{ file, find, replace }, ...also]) {
+    const path = edit.file ?? file
+    const [before, after, ...more] = (texts.get(path) ?? textOf(path)).split(edit.find)
+    if (before === undefined || after === undefined || more.length > 0) return null
+    texts.set(path, before + edit.replace + after)
+  }
+  return texts
 }

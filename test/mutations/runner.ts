@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { realpathSync, rmSync } from 'node:fs'
-import { cp, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
+import { readFileSync, realpathSync, rmSync } from 'node:fs'
+import { cp, mkdtemp, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -38,6 +38,10 @@ export async function createSandbox (): Promise<Sandbox> {
   await cp(ROOT, directory, { recursive: true, filter: source => !LEFT_OUT.includes(basename(source)) })
   await symlink(realpathSync(join(ROOT, 'node_modules')), join(directory, 'node_modules'))
 
+  const writeAll = async (texts: ReadonlyMap<string, string>): Promise<void> => {
+    for (const [file, text] of texts) await writeFile(join(directory, file), text)
+  }
+
   const sandbox: Sandbox = {
     async run (tests, timeoutOf = () => TIMEOUT_MS) {
       for (const test of tests) {
@@ -48,15 +52,18 @@ export async function createSandbox (): Promise<Sandbox> {
     },
 
     async tryOut (mutation, timeoutOf) {
-      const path = join(directory, mutation.file)
-      const text = await readFile(path, 'utf8')
-      const mutated = mutate(text, mutation)
+      const original = new Map<string, string>()
+      const mutated = mutate(mutation, file => {
+        const text = readFileSync(join(directory, file), 'utf8')
+        original.set(file, text)
+        return text
+      })
       if (mutated === null) return { kind: 'stale' }
-      await writeFile(path, mutated)
+      await writeAll(mutated)
       try {
         return await sandbox.run(mutation.tests, timeoutOf)
       } finally {
-        await writeFile(path, text)
+        await writeAll(original)
       }
     },
 
@@ -87,11 +94,12 @@ function withoutTap (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TAP') && name !== 'NODE_OPTIONS'))
 }
 
-/** The test in which something is not ok. What fails outside of all tests is a file that does not load. */
+/** The test in which something is not ok, or whose end the watch over it (test/fixtures/watch.ts) has failed. What fails outside of all tests is a file that does not load. */
 export function redTitle (tap: string): string | undefined {
   let title: string | undefined
   for (const line of tap.split('\n')) {
     if (line.startsWith('# Subtest: ')) title = line.slice('# Subtest: '.length)
+    else if (line === '# error thrown in teardown') return title
     else if (/^(not )?ok /.test(line)) title = undefined
     else if (/^ +not ok (?!.*# (TODO|SKIP))/i.test(line)) return title
   }

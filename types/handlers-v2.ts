@@ -2,8 +2,7 @@
  * What handlers are given, and what they may return, inside of SDK v2's own methods, and of the protocol's own servers.
  */
 import { Server as LowLevelV1 } from '@modelcontextprotocol/sdk/server/index.js'
-import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
-import { CallToolRequestSchema, type CallToolRequest, type ServerNotification, type ServerRequest } from '@modelcontextprotocol/sdk/types.js'
+import { CallToolRequestSchema, type CallToolRequest } from '@modelcontextprotocol/sdk/types.js'
 import { McpServer, ResourceTemplate, Server, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server'
 import type { FastifyInstance } from 'fastify'
 import type { Connection, ContextOf } from 'fastify-mcp-connect'
@@ -66,9 +65,10 @@ low.setRequestHandler('tools/call', lowGuard.requireConnection('github', async (
 
 const lowV1 = new LowLevelV1({ name: 'types', version: '1.0.0' })
 const lowV1Guard = app.mcpConnect.for(lowV1)
-expect<Equal<ContextOf<LowLevelV1>, RequestHandlerExtra<ServerRequest, ServerNotification>>>()
+type LowLevelContext = Parameters<NonNullable<LowLevelV1['fallbackRequestHandler']>>[1]
+expect<Equal<ContextOf<LowLevelV1>, LowLevelContext>>()
 lowV1.setRequestHandler(CallToolRequestSchema, lowV1Guard.requireConnection('github', async (connection, request: CallToolRequest, context) => {
   expect<Equal<typeof connection, Connection>>()
-  expect<Equal<typeof context, RequestHandlerExtra<ServerRequest, ServerNotification>>>()
+  expect<Equal<typeof context, LowLevelContext>>()
   return { content: [{ type: 'text', text: request.params.name }] }
 }))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { findForm, title } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
+import { pause } from '../fixtures/pause.js'
 import { refused } from '../fixtures/refused.js'
 import { A, startServer } from '../fixtures/server.js'
 
@@ -47,6 +48,27 @@ t.test('a decline on the connections page\'s own link changes no client\'s link'
   const again = await session.client.callTool({ name: 'issues' }).catch(error => error)
   t.equal(again.elicitations[0].elicitationId, id)
   t.strictSame(session.completed, [])
+})
+
+t.test('a decline is told though the store fails after it', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const { action, fields } = findForm(await browser.get(url), '/decline')
+  const { get } = server.store.state
+  const { reached, resume } = pause(t, server.store.state, 'put', { when: key => key.startsWith('decline:') })
+  const answer = browser.post(action, fields)
+  await reached
+  t.intercept(server.store.state, 'get', {
+    value: async (key: string) => {
+      if (key.startsWith('elicitation-generation')) throw new Error('down')
+      return await get(key)
+    }
+  })
+  resume()
+  t.equal((await answer).statusCode, 303)
+  await session.client.ping()
+  t.equal(session.completed.length, 1)
 })
 
 t.test('a decline that cannot be remembered is made all the same, and told', async t => {

@@ -31,7 +31,7 @@ import { isOidcLogin } from './oidc-login.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
 import { auditIdsOf, parsePrincipal } from './principal.js'
-import { assertHost, assertUsable, LONGEST_PARAMETER, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfTrustProxy } from './start-up.js'
+import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
 import { createLimiter, type Limiter } from './state/limiter.js'
 import type { Limits, McpConnectOptions, Principal } from './types.js'
@@ -82,7 +82,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
   closers.push(completion.close, resealing.close)
 
-  takeUnreadableAddresses(app, app.prefix + prefix, LONGEST_PARAMETER)
+  takeUnreadableAddresses(app, app.prefix + prefix)
   hideRawPackets(app)
   await app.register(async child => {
     logRoutesOnly(child)

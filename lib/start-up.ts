@@ -13,7 +13,7 @@ import { isForgetful } from './stores/forgetful.js'
  */
 
 /** Ids in our paths are 43 characters, keys of providers up to 64. */
-export const LONGEST_PARAMETER = 64
+const LONGEST_PARAMETER = 64
 
 type Instance = Pick<Settings, 'cookieName' | 'store' | 'vault'> & { readonly path: string }
 

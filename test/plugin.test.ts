@@ -203,6 +203,10 @@ t.test('what the host\'s own functions do wrong ends in a page, and in the log',
     [{ browser: { identify: () => null, signInUrl: () => { throw new Error('canary of signInUrl') } } }, 500, /canary of signInUrl/],
     [{ browser: { identify: () => null, signInUrl: async () => '/login' } as never }, 500, /SIGN_IN_URL_INVALID/],
     [{ browser: { identify: () => null, signInUrl: () => '//attacker.example' } }, 500, /path on this server/],
+    [{ browser: { identify: () => null, signInUrl: () => '/login\r\nset-cookie: canary=1' } }, 500, /SIGN_IN_URL_INVALID/],
+    [{ browser: { identify: () => null, signInUrl: () => new URL('https://login.example.com/') } as never }, 500, /SIGN_IN_URL_INVALID/],
+    [{ browser: { identify: () => { throw Object.assign(new Error('canary'), { code: 'HOST_FST_ERR_CANARY', statusCode: 403 }) } } }, 403, /refused by this application/],
+    [{ browser: { identify: () => { throw Object.defineProperty(Object.assign(new Error('canary'), { statusCode: 403 }), 'message', { get () { throw new Error('canary') } }) } } }, 403, /cannot be logged/],
     [{ browser: { identify: () => null, signInUrl: () => 'javascript:alert(1)' } }, 500, /path on this server/],
     [{ authorize: () => { throw new Error('canary of authorize') } }, 500, /canary of authorize/]
   ] as Array<[Partial<McpConnectOptions>, number, RegExp]>) {
@@ -212,6 +216,7 @@ t.test('what the host\'s own functions do wrong ends in a page, and in the log',
     for (const [method, url] of [['GET', '/connect'], ['POST', '/connect/providers/acme/connect']] as const) {
       const { statusCode, body, headers } = await app.inject({ method, url, headers: { [USER_HEADER]: 'a', 'content-type': 'application/x-www-form-urlencoded' }, payload: '' })
       if (method === 'GET') t.equal(statusCode, status, String(logged))
+      if (statusCode === 500) t.match(body, '<h1>Something went wrong</h1>', String(logged))
       t.match(headers['content-type'], 'text/html')
       t.notMatch(body, /canary|<h1><|undefined/)
     }
@@ -224,7 +229,7 @@ t.test('what somebody says under a code of Fastify\'s is not repeated', async t 
   const lines: string[] = []
   const app = Fastify({ logger: { stream: { write (line: string) { lines.push(line) } } } })
   t.teardown(() => app.close())
-  await app.register(mcpConnect, options({ browser: { identify: () => { throw Object.assign(new Error('canary'), { code: 'FST_ERR_OF_A_HOST', statusCode: 400 }) } } }))
+  await app.register(mcpConnect, options({ browser: { identify: () => { throw Object.assign(new Error('canary', { cause: new Error('canary') }), { code: 'FST_ERR_OF_A_HOST', statusCode: 400 }) } } }))
   t.equal((await app.inject('/connect')).statusCode, 400)
   t.match(lines.join(''), 'FST_ERR_OF_A_HOST')
   t.notMatch(lines.join(''), 'canary')
@@ -242,7 +247,7 @@ t.test('T16 the way back after signing in is a path of ours, however the request
 
 t.test('BRW-11 a host\'s own refusal keeps its status, and is a page with our headers', async t => {
   for (const hook of ['onRequest', 'preHandler'] as const) {
-    for (const [statusCode, title] of [[401, 'Sign in first'], [403, 'Not allowed'], [418, 'could not be read'], [429, 'Too many'], [503, 'Not available']] as const) {
+    for (const [statusCode, title] of [[401, 'Sign in first'], [403, 'Not allowed'], [413, 'Too large'], [418, 'could not be read'], [429, 'Too many'], [503, 'Not available']] as const) {
       const lines: string[] = []
       const app = Fastify({ logger: { stream: { write (line: string) { lines.push(line) } } } })
       app.addHook(hook, async (_request: unknown, reply: any) => {
@@ -342,13 +347,24 @@ t.test('with exposeHeadRoutes and a strict error handler of the host', async t =
   t.match(refused.headers['content-type'], 'text/html')
 })
 
+t.test('the host\'s serializers are its own, but for the addresses of our pages', async t => {
+  const lines: string[] = []
+  const app = Fastify({ logger: { stream: { write (line: string) { lines.push(line) } } } })
+  t.teardown(() => app.close())
+  await app.register(async child => { await child.register(mcpConnect, options()) }, { logSerializers: { req: request => request.url, res: () => 'of the host' } })
+  await app.inject({ url: '/connect?code=canary', headers: { [USER_HEADER]: 'a' } })
+  t.match(lines.join(''), '"res":"of the host"')
+  t.notMatch(lines.join(''), 'canary')
+})
+
 t.test('a base URL with characters that mean something elsewhere, and what the host says of caches', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   app.addHook('onRequest', async (_request, reply) => { reply.header('vary', 'Origin') })
-  await app.register(mcpConnect, options({ baseUrl: 'https://mcp.example.com/a(b/c++/' }))
+  await app.register(mcpConnect, options({ baseUrl: 'https://mcp.example.com/a(b/c++&copy/' }))
   const page = await app.inject({ url: '/connect', headers: { [USER_HEADER]: 'a' } })
   t.equal(page.statusCode, 200)
+  t.match(page.body, 'action="https://mcp.example.com/a(b/c++&#38;copy/connect/providers/acme/connect"')
   t.equal(page.headers.vary, 'Origin, Accept, Cookie')
   t.equal((await app.inject('/connect/no/such/page')).headers.vary, 'Origin, Accept, Cookie')
 })

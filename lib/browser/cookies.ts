@@ -37,7 +37,7 @@ export async function createCookies (app: FastifyInstance, secure: boolean, begi
     write (reply, name, value, maxAgeSeconds) {
       // Lax survives the provider's redirect back to us, which is a top-level GET; Strict does not.
       reply.header('set-cookie', app.serializeCookie(prefix + name, value, {
-        path: '/', secure, httpOnly: true, sameSite: 'lax', encode: String, ...maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }
+        path: '/', secure, httpOnly: true, sameSite: 'lax', ...maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }
       }))
     }
   }

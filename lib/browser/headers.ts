@@ -12,7 +12,7 @@ export function writeHeaders (reply: FastifyReply, secure: boolean): void {
   for (const name of Object.keys(reply.getHeaders())) {
     if (!name.startsWith('access-control-')) continue
     reply.removeHeader(name)
-    reply.raw.removeHeader(name)                   // where middleware in the manner of Express writes
+    reply.raw.removeHeader(name)                   // where middleware in the manner of Express writes; Fastify 5.0 leaves that
   }
   reply.headers({
     'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,

@@ -5,8 +5,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
  * logged of a request is its route.
  */
 export function logRoutesOnly (app: FastifyInstance): void {
-  app.setChildLoggerFactory((logger, bindings, options) =>
-    logger.child(bindings, { ...options, serializers: { ...options.serializers, req: serializeRequest } }))
+  app.setChildLoggerFactory((logger, bindings, options) => {
+    // Fastify keeps those of the scopes around this one as prototypes of each other.
+    const serializers = Object.assign(Object.create(options.serializers ?? null), { req: serializeRequest })
+    return logger.child(bindings, { ...options, serializers })
+  })
 }
 
 function serializeRequest ({ method, routeOptions, ip }: FastifyRequest): object {

@@ -160,9 +160,9 @@ t.test('an answer that comes after the user has declined in another tab changes 
   t.equal(title(await browser.get(`${url}/done`)), 'Declined')
 })
 
-t.test('a provider that no longer takes a scope: the page says how to get rid of it', async t => {
+t.test('a provider that no longer takes a scope: the page says how to get rid of it, and the user has declined nothing', async t => {
   const server = await startServer(t)
-  const { url } = await server.elicit(A)
+  const { url, session } = await server.elicit(A)
   const browser = server.browser(A)
   const callback = await server.untilCallback(browser, url)
   callback.searchParams.delete('code')
@@ -171,6 +171,9 @@ t.test('a provider that no longer takes a scope: the page says how to get rid of
     status: 502, code: 'SCOPE_REFUSED', event: 'request.failed', before: ['elicitation.failed'], moved: true, completions: 1
   })
   t.match(answer.body, /Disconnect it on your connections page.*Your connections/s)
+  const { elicitations: [asked] } = await session.client.callTool({ name: 'issues' }).catch(error => error)
+  t.match(asked.url, /^https:/, 'asked again')
+  t.not(asked.url, url)
 })
 
 t.test('and what it says helps', async t => {

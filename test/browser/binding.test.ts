@@ -96,6 +96,7 @@ t.test('BND-07 a visitor that only follows links never reaches the provider, and
   t.equal(answer.statusCode, 200)
   t.equal(answer.headers.location, undefined)
   t.notMatch(answer.body, /http-equiv|<a [^>]*href/, 'no way on but the buttons')
+  t.match(answer.body, 'Continue only if you started this yourself just now. If somebody sent you this link, decline.')
   t.match(answer.body, 'a@example.com')
   t.match(answer.body, new URL(server.acme.issuer).host)
   t.equal(server.acme.authorizationRequests, 0)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { findForm, title } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
+import { pause } from '../fixtures/pause.js'
 import { refused } from '../fixtures/refused.js'
 import { A, startServer } from '../fixtures/server.js'
 
@@ -39,14 +40,40 @@ t.test('an older link declined: the sessions that hold a newer one of that clien
   t.not(anew.elicitations[0].elicitationId, second.id, 'what was said to be over is not handed out again')
 })
 
-t.test('a decline on the connections page\'s own link changes no client\'s link', async t => {
+t.test('a decline on the connections page\'s own link changes no client\'s link, and is not remembered', async t => {
   const server = await startServer(t)
   const { id, session } = await server.elicit(A)
+  const keys: string[] = []
+  const { put } = server.store.state
+  t.intercept(server.store.state, 'put', { value: async (...args: Parameters<typeof put>) => { keys.push(args[0]); return await put(...args) } })
   const browser = server.browser(A)
   await browser.press(String((await browser.press('/connect', '/acme/connect')).headers.location), '/decline')
   const again = await session.client.callTool({ name: 'issues' }).catch(error => error)
   t.equal(again.elicitations[0].elicitationId, id)
   t.strictSame(session.completed, [])
+  t.ok(keys.some(key => key.startsWith('elicitation:')))
+  t.notOk(keys.some(key => key.startsWith('decline:')), 'nobody asks there')
+})
+
+t.test('a decline is told though the store fails after it', async t => {
+  const server = await startServer(t)
+  const { url, session } = await server.elicit(A)
+  const browser = server.browser(A)
+  const { action, fields } = findForm(await browser.get(url), '/decline')
+  const { get } = server.store.state
+  const { reached, resume } = pause(t, server.store.state, 'put', { when: key => key.startsWith('decline:') })
+  const answer = browser.post(action, fields)
+  await reached
+  t.intercept(server.store.state, 'get', {
+    value: async (key: string) => {
+      if (key.startsWith('elicitation-generation')) throw new Error('down')
+      return await get(key)
+    }
+  })
+  resume()
+  t.equal((await answer).statusCode, 303)
+  await session.client.ping()
+  t.equal(session.completed.length, 1)
 })
 
 t.test('a decline that cannot be remembered is made all the same, and told', async t => {

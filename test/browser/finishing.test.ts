@@ -67,6 +67,25 @@ t.test('the grant cannot be stored: a page, and the link still works', async t =
   t.equal((await browser.get((await server.untilCallback(browser, url)).href)).statusCode, 303)
 })
 
+t.test('nothing works any more: the log still says what was first', async t => {
+  const server = await startServer(t)
+  const { url } = await server.elicit(A)
+  const browser = server.browser(A)
+  const callback = await server.untilCallback(browser, url)
+  const { vault, state } = server.store
+  const { put } = state
+  let down = false
+  t.intercept(vault, 'put', { value: async () => { down = true; throw new Error('disk full') } })
+  t.intercept(state, 'put', {
+    value: async (...args: Parameters<typeof put>) => {
+      if (down) throw new Error('down')
+      return await put(...args)
+    }
+  })
+  t.equal((await browser.get(callback.href)).statusCode, 503)
+  t.match(server.log.join(''), 'disk full')
+})
+
 t.test('a store that fails after the grant was stored: the user stays connected, and those who wait are told', async t => {
   for (const failing of ['flow-generation', 'elicitation-generation'] as const) {
     const server = await startServer(t)

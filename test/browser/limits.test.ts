@@ -73,6 +73,19 @@ t.test('RLM-06 RLM-08 guesses and floods without a session are limited by addres
   t.equal((await a.get(callback.href)).statusCode, 303, 'the owner of a real one is not locked out')
 })
 
+t.test('RLM-06 addresses are counted by their hashes, and faults are not counted', async t => {
+  const keys: string[] = []
+  const store = memoryStore()
+  const count: typeof store.state.count = async (key, ...args) => { keys.push(key); return await store.state.count(key, ...args) }
+  const server = await startServer(t, { store: { ...store, state: { ...store.state, count } }, limits: { address: few } })
+  keys.length = 0                                           // at start-up the store is tried out
+  const broken = server.browser({ issuer: '', subject: '' })
+  for (let i = 0; i < 5; i++) t.equal((await broken.get('/connect')).statusCode, 500)
+  t.strictSame(keys, [])
+  await server.browser(null).get('/connect')
+  t.match(keys, [/^limit-address:[0-9a-f]{64}$/])
+})
+
 t.test('RLM-06 one user at many addresses is limited too', async t => {
   const app = Fastify({ trustProxy: ['127.0.0.1'] })
   t.teardown(() => app.close())

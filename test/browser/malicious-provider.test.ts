@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { authorizationUrl, type TestBrowser } from '../fixtures/browser.js'
 import { refused, type Refusal } from '../fixtures/refused.js'
-import { startScriptedProvider, type ScriptedProvider } from '../fixtures/scripted-provider.js'
+import { json, startScriptedProvider, type ScriptedProvider } from '../fixtures/scripted-provider.js'
 import { Secrets } from '../fixtures/secrets.js'
 import { A, BASE_URL, startServer, type TestServer } from '../fixtures/server.js'
 import { watch } from '../fixtures/watch.js'
@@ -92,6 +92,22 @@ t.test('OAR-27 TEN-10 nor does one whose metadata name the endpoints of the hone
   await refused(t, server, () => browser.get(misled.href), CONTEXT_MISMATCH)
   t.equal(px.tokenRequests, 0)
   t.equal(stolen(), false)
+})
+
+t.test('STA-13 an id_token counts when it has the nonce of this very flow', async t => {
+  const { secrets } = watch(t)
+  const p1 = await startScriptedProvider(t, secrets)
+  const server = await startServer(t, { beside: [p1], providers: { p1: p1.provider({ scopes: ['openid'] }) } })
+  const browser = server.browser(A)
+  const link = String((await browser.press('/connect', '/p1/connect')).headers.location)
+  const answer = async (): Promise<string> => (await p1.authorize(authorizationUrl(await browser.press(link, '/start')))).href
+  p1.script = { answer: async ({ response, good, sign }) => json(response, { ...good, id_token: await sign({ nonce: 'of another flow' }) }) }
+  const foreign = await answer()
+  await refused(t, server, () => browser.get(foreign), {
+    status: 502, code: 'EXCHANGE_FAILED', event: 'request.failed', before: ['exchange.started', 'exchange.orphan_possible'], tokenCalls: 1, moved: true
+  })
+  p1.script = {}
+  t.equal((await browser.get(await answer())).statusCode, 303)
 })
 
 t.test('OAR-27 nor one that calls itself by the name of the honest one', async t => {

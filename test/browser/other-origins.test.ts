@@ -52,6 +52,16 @@ t.test('BRW-23 a host that lets every origin in, with credentials, does not let 
   t.match((await preflight('/own', 'GET')).headers, shared)
 })
 
+t.test('BRW-23 nor does one whose middleware writes the headers past Fastify', async t => {
+  const server = await startServer(t, {
+    host: app => app.addHook('onRequest', async (_request, { raw }) => {
+      raw.setHeader('access-control-allow-origin', 'https://other.example').setHeader('access-control-allow-credentials', 'true')
+    })
+  })
+  const { headers } = await server.browser(A).get('/connect', { origin: 'https://other.example' })
+  t.strictSame(Object.keys(headers).filter(name => name.startsWith('access-control-')), [])
+})
+
 t.test('BRW-24 no answer of ours may be kept by a cache that others share', async t => {
   const server = await startServer(t)
   const browser = server.browser(A)

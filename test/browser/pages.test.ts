@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { findForm, title, USER_HEADER } from '../fixtures/browser.js'
+import { advance } from '../fixtures/clock.js'
 import { headerFaults } from '../fixtures/headers.js'
 import { refused, type Refusal } from '../fixtures/refused.js'
 import { A, B, startServer } from '../fixtures/server.js'
@@ -205,9 +206,19 @@ t.test('INP-01 names and words of others are shown as text', async t => {
     t.match(page.body, '&#60;b&#62;')
   }
   t.match((await browser.get(url)).body, /<code>&#60;b&#62;&#38;scope<\/code>/)
-  t.match((await browser.press(url, '/start')).body, /url&#61;|&#38;code_challenge/)
+  const leaving = (await browser.press(url, '/start')).body
+  t.equal(leaving.match(/&#38;code_challenge&#61;/g)?.length, 2, 'where it goes on by itself, and by the button')
+  t.notMatch(leaving, /[?&]code_challenge/)
   t.match((await browser.press(url, '/decline')).statusCode, 303)
   t.notMatch((await browser.get(`${url}/done`)).body, /<b>|<i>/)
+
+  const connecting = await startServer(t, { acme: { name: '<b>"Acme"</b>' }, name: '<i>Example</i>' })
+  const link = await connecting.elicit(A)
+  const user = connecting.browser({ ...A, label: hostile })
+  await user.get((await connecting.untilCallback(user, link.url)).href)
+  const done = await user.get(`${link.url}/done`)
+  t.equal(title(done), '<b>"Acme"</b> is connected')
+  t.notMatch(done.body, /<img|<\/form>"|<b>|<i>|\u202E/)
 })
 
 t.test('LOG-01 queries and ids of our addresses stay out of the log', async t => {
@@ -244,10 +255,21 @@ t.test('hostile labels on the pages of refusals; an outage of the vault is no un
   t.notMatch(page.body, '<b>')
   t.notMatch((await server.browser({ ...A, label: 'canary' }).get('/connect/callback/acme')).body, 'canary')
   t.match((await server.browser({ ...A, label: '\u202E' }).get('/connect')).body, 'Signed in as <strong>a</strong>')
+  t.match((await server.browser({ issuer: A.issuer, subject: 'a\u202Eb' }).get('/connect')).body, 'Signed in as <strong>a b</strong>')
   t.intercept(server.store.vault, 'get', { value: async () => { throw new Error('down') } })
   const broken = await server.browser(A).get('/connect')
   t.equal(broken.statusCode, 503)
   t.notMatch(broken.body, 'no longer be read')
+})
+
+t.test('the connections page says that an access has expired', async t => {
+  const server = await startServer(t)
+  const browser = server.browser(A)
+  const { location } = (await browser.press('/connect', '/acme/connect')).headers
+  await browser.get((await server.untilCallback(browser, String(location))).href)
+  t.match((await browser.get('/connect')).body, /Connected since .* with <code>issues:read<\/code>\.</)
+  advance(t, 25 * 60 * 60_000)
+  t.match((await browser.get('/connect')).body, /Connected since .* with <code>issues:read<\/code>, but the access has expired\. Connect it again\./)
 })
 
 t.test('the content security policy, to the letter', async t => {

@@ -26,7 +26,7 @@ t.test('BRW-20 the same password and the same data, for another purpose, is no s
   const envelope = { expiresAt: Date.now() + 60_000, data: { id: 'x' } }
   const open = create([old]).open
   t.strictSame(await open(await sealData({ ...envelope, purpose: 'a' }, { password })), { id: 'x' })
-  for (const other of [{ ...envelope, purpose: 'b' }, envelope, { ...envelope, purpose: 'a', data: {} }, { ...envelope, purpose: 'a', expiresAt: Date.now() }]) {
+  for (const other of [{ ...envelope, purpose: 'b' }, envelope, { purpose: 'a', data: envelope.data }, { ...envelope, purpose: 'a', data: {} }, { ...envelope, purpose: 'a', expiresAt: Date.now() }]) {
     t.equal(await open(await sealData(other, { password })), null)
   }
   t.equal(await create([old], 'b').open(await create([old]).seal({ id: 'x' })), null, 'and it has another password')

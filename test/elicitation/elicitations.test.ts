@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import type { Audit } from '../../lib/audit-events.js'
 import { askerHash, createElicitations, elicitationHash, isPending, type Elicitations, type Wanted } from '../../lib/elicitation/elicitations.js'
 import { createDeclines, type Declines } from '../../lib/elicitation/declines.js'
 import { RateLimitedError } from '../../lib/errors.js'
@@ -15,9 +16,9 @@ const client = { id: 'c' }
 const wanted: Wanted = { principal: { issuer: 'i', subject: 's' }, provider: 'acme', scopes: ['a'], reasons: [] }
 const limits = { ttlMs: 900_000, coolDownMs: 300_000 }
 
-function createBoth (state: StateStore, ttlMs = limits.ttlMs): { elicitations: Elicitations, declines: Declines } {
+function createBoth (state: StateStore, ttlMs = limits.ttlMs, audit: Audit = () => {}): { elicitations: Elicitations, declines: Declines } {
   const declines = createDeclines({ state, sealer }, limits.coolDownMs)
-  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('elicitations', false, state, () => {}), audit: () => {} }, ttlMs) }
+  return { declines, elicitations: createElicitations({ state, sealer, declines, limiter: createLimiter('elicitations', false, state, () => {}), audit }, ttlMs) }
 }
 
 async function decline ({ elicitations, declines }: ReturnType<typeof createBoth>, { id }: { id: string }): Promise<void> {
@@ -166,13 +167,15 @@ t.test('a link that is about to expire is not handed out again', async t => {
   t.equal((await long.request(client, wanted))?.id, id, 'five minutes are enough')
 })
 
-t.test('a record ends once', async t => {
-  const elicitations = create(memoryStore().state)
+t.test('a record ends once, and that is told once', async t => {
+  const told: string[] = []
+  const { elicitations } = createBoth(memoryStore().state, limits.ttlMs, event => { told.push(event) })
   const { id } = (await elicitations.request(client, wanted))!
   const hash = elicitationHash(id)
   t.equal(await elicitations.isLive(hash), true)
   const ends = await Promise.all([elicitations.end(hash, 'completed', null), elicitations.end(hash, 'declined', null), elicitations.end(hash, 'failed', null)])
   t.strictSame(ends, ['won', 'over', 'over'])
+  t.strictSame(told, ['elicitation.created', 'elicitation.completed'])
   t.equal(await elicitations.isLive(hash), false, 'nobody need wait for it')
   t.equal((await elicitations.find(hash))?.status, 'completed')
   t.equal(await elicitations.end(elicitationHash('unknown'), 'completed', null), 'over')

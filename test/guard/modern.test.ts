@@ -427,6 +427,7 @@ t.test('REC-01 an answer that never comes costs nothing: the link expires, and t
   const { call } = modernCaller(t, A, () => issuesServer(server))
   const link = linkIn(await call('tools/call', { name: 'issues' }))
   advance(t, 15 * 60_000)
+  t.match(await call('tools/call', { name: 'issues', ...answer('decline') }), isError(CONNECT), 'nor does it count when it comes then')
   t.not(linkIn(await call('tools/call', { name: 'issues' })), link)
 })
 

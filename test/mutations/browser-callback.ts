@@ -12,7 +12,7 @@ const PAGES = ['test/browser/pages.test.ts']
 /** Whose link it is, and how it ends. */
 export const callback = [
   ...mutationsOf('lib/browser/assertions.ts', BINDING,
-    { name: 'a link that nobody knows is a fault', find: 'if (elicitation === null) throw new NotFoundError()', replace: '', tests: PAGES },
+    { name: 'a link that nobody knows is a fault', find: 'if (elicitation === null) throw new NotFoundError()', replace: '' },
     { name: "another user's link is taken for one's own", find: "if (differing.length > 0) throw new SubjectMismatchError(differing.join(' and '))", replace: '' },
     { name: "another tenant's link is told to exist", find: "if (differing.includes('tenant')) throw new NotFoundError()", replace: '' },
     { name: "another tenant's link is taken for one's own", find: "if (differing.includes('tenant')) throw new NotFoundError()", replace: "if (differing.includes('tenant')) return { id, hash, elicitation }" },
@@ -27,7 +27,14 @@ export const callback = [
   ...mutationsOf('lib/browser/redirection-endpoint.ts', BINDING,
     { name: 'an answer that the browser loads in advance, or inside of a page, counts', find: 'assertNavigation(request)', replace: '', tests: ['test/browser/navigation.test.ts'] },
     { name: 'a state that nobody knows is a fault', find: 'if (flow === null) throw new StateInvalidError()', replace: '', tests: STATE },
-    { name: 'the state of one provider is taken at the endpoint of another', find: 'flow.provider === key && ', replace: '', tests: STATE },
+    // Two layers: the redirect URI names the provider, too.
+    {
+      name: 'the state of one provider is taken at the endpoint of another',
+      find: 'flow.provider === key && ',
+      replace: '',
+      also: [{ find: ' && flow.redirectUri === urls.redirectUri(key)', replace: '' }],
+      tests: STATE
+    },
     { name: 'the code of another issuer is sent to this one', find: 'flow.issuer === issuer && ', replace: '', tests: FINISHING },
     { name: 'the code of another client is sent with this one', find: 'flow.clientId === clientId && ', replace: '', tests: FINISHING },
     { name: 'the code for another redirect URI is sent', find: ' && flow.redirectUri === urls.redirectUri(key)', replace: '', tests: FINISHING },
@@ -45,13 +52,13 @@ export const callback = [
     { name: 'a refused exchange is told as a grant that may be left behind', find: "wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible'", replace: "'exchange.orphan_possible'", tests: AUDIT },
     { name: 'that a grant was stored is not told', find: "audit('exchange.stored', facts)", replace: '', tests: AUDIT },
     { name: 'an earlier decline holds though the user has said yes', find: 'await declines.clear(principal, flow.provider)', replace: '', tests: DECLINING },
-    { name: 'the nonce is not compared with the id_token', find: ', ...flow.nonce !== undefined && { nonce: flow.nonce }', replace: '', tests: ['test/browser/finishing.test.ts', 'test/browser/authorization-response.test.ts'] },
+    { name: 'the nonce is not compared with the id_token', find: ', ...flow.nonce !== undefined && { nonce: flow.nonce }', replace: '', tests: ['test/browser/malicious-provider.test.ts'] },
     { name: 'a grant is stored that somebody else decides on by now', find: 'assertWon(await elicitations.hold(hash, holder))\n      await assertNotRevoked', replace: 'await assertNotRevoked', tests: FINISHING },
     { name: 'a grant is stored after a disconnect', find: '      await assertNotRevoked(flow, principal)\n    })', replace: '    })', tests: DISCONNECTING },
     { name: 'a grant that was stored while the user disconnected stays', find: 'if (await flows.isRevoked(flow, principal)) {', replace: 'if (flow.generation < 0) {', tests: DISCONNECTING },
     { name: 'what is taken back after a disconnect may be a grant that was made since', find: 'await connections.remove(principal, flow.provider, saved)\n        throw', replace: 'await connections.remove(principal, flow.provider)\n        throw', tests: DISCONNECTING },
     { name: 'a grant stays though the user has declined meanwhile', find: "if (turn !== 'won') await connections.remove(principal, flow.provider, saved)", replace: '', tests: FINISHING },
-    { name: 'a link is not ended when its connection is there', find: "const turn = await elicitations.end(hash, 'completed', holder)", replace: "const turn = 'won' as ReturnType<() => import('../elicitation/elicitations.js').Turn>", tests: STATE },
+    { name: 'a link is not ended when its connection is there', find: "const turn = await elicitations.end(hash, 'completed', holder)", replace: "const turn = 'won' as Awaited<ReturnType<typeof elicitations.end>>", tests: PAGES },
     { name: 'who has lost a link is told to be connected', find: '      assertWon(turn)\n    } finally', replace: '    } finally', tests: FINISHING },
     { name: 'who waits is not told of the connection', find: 'completion.announce(hashConnection(principal, flow.provider),', replace: 'void [', also: [{ find: 'await elicitations.retire(principal, flow.provider).catch(() => undefined))', replace: 'await elicitations.retire(principal, flow.provider).catch(() => undefined)]' }], tests: ['test/guard/capabilities.test.ts'] },
     { name: 'a link whose waiters were told is handed out again', find: 'await elicitations.retire(principal, flow.provider).catch(() => undefined)', replace: 'undefined', tests: ['test/guard/require-connection.test.ts', 'test/guard/waiting.test.ts'] },

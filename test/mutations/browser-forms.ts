@@ -5,6 +5,7 @@ const FORMS = ['test/browser/forms.test.ts']
 const PAGES = ['test/browser/pages.test.ts']
 const LOGIN = ['test/browser/login.test.ts']
 const STATE = ['test/browser/state.test.ts']
+const STATE_COOKIES = ['test/browser/state-cookies.test.ts']
 
 /** Forms and cookies. */
 export const forms = [
@@ -55,28 +56,33 @@ export const forms = [
     { name: 'cookies come with requests of other sites', find: "sameSite: 'lax'", replace: "sameSite: 'none'" },
     { name: 'cookies do not come back from the provider', find: "sameSite: 'lax'", replace: "sameSite: 'strict'" },
     { name: 'cookies have no end', find: '...maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }', replace: '' },
-    { name: 'the host has a say in how cookies are written', find: 'encode: String, ', replace: '', tests: ['test/plugin.test.ts', 'test/browser/login.test.ts'] },
     { name: 'a name that browsers do not guard becomes one that they do', find: '[strip(name), strip(', replace: '[name.trim(), strip(', tests: LOGIN },
     { name: 'blanks are a part of a name', find: "return character === ' ' || character === '\\t'", replace: "return character === '\\t'", tests: LOGIN },
     { name: 'tabs are a part of a name', find: "return character === ' ' || character === '\\t'", replace: "return character === ' '", tests: LOGIN },
-    { name: 'cookies of others are taken for ours', find: 'key.startsWith(prefix + beginning)', replace: "key.includes('')", tests: STATE }
+    { name: 'cookies of others are taken for ours', find: 'key.startsWith(prefix + beginning)', replace: "key.includes('')", tests: STATE_COOKIES }
   ),
   ...mutationsOf('lib/browser/state-cookies.ts', STATE,
     { name: 'attempts of one browser share their cookie', find: 'prefix + hashFields(`${kind} cookie name`, state).slice(0, 16)', replace: "prefix + '0'.repeat(16)" },
     { name: 'the name of a cookie tells the state', find: 'prefix + hashFields(`${kind} cookie name`, state).slice(0, 16)', replace: 'prefix + state.slice(0, 16)', tests: ['test/browser/pages.test.ts'] },
     { name: 'cookies are kept without end', find: "cookies.write(reply, name, '', 0)\n      cookies.write(reply, nameOf", replace: 'void name\n      cookies.write(reply, nameOf' },
-    { name: 'the latest cookies are the first to go', find: 'old.slice(0, Math.max(0, old.length - MAX_COOKIES + 1))', replace: 'old.slice(MAX_COOKIES - 1)' },
+    { name: 'the latest cookies are the first to go', find: 'old.slice(0, Math.max(0, old.length - MAX_COOKIES + 1))', replace: 'old.slice(MAX_COOKIES - 1)', tests: STATE_COOKIES },
     { name: 'cookies that are not ours are written', find: '/^[0-9a-f]{16}$/.test(', replace: '/^/.test(', tests: PAGES },
     { name: 'a cookie outlives its attempt', find: 'value, lifetimeMs / 1000)', replace: 'value)', tests: PAGES },
-    { name: 'not all cookies are taken back', find: 'for (const name of namesIn(request)) cookies.write', replace: 'for (const name of namesIn(request).slice(1)) cookies.write', tests: ['test/browser/state-cookies.test.ts'] },
+    { name: 'not all cookies are taken back', find: 'for (const name of namesIn(request)) cookies.write', replace: 'for (const name of namesIn(request).slice(1)) cookies.write', tests: STATE_COOKIES },
     { name: 'a cookie is not taken back', find: "clear: (reply, state) => cookies.write(reply, nameOf(state), '', 0)", replace: 'clear: () => {}', tests: PAGES },
-    { name: 'cookies of one kind push out those of another', find: 'const prefix = `${kind}-`', replace: "const prefix = 'kind-'", tests: ['test/browser/state-cookies.test.ts'] }
+    { name: 'cookies of one kind push out those of another', find: 'const prefix = `${kind}-`', replace: "const prefix = 'kind-'", tests: STATE_COOKIES }
   ),
   ...mutationsOf('lib/browser/seals.ts', ['test/browser/seals.test.ts'],
     { name: 'a seal of another purpose is opened', find: 'purpose: z.literal(purpose)', replace: 'purpose: z.any()' },
     { name: 'purposes share their passwords', find: 'ring.derive(`${purpose} cookie`)', replace: "ring.derive('a cookie')", tests: ['test/browser/pages.test.ts'] },
     { name: 'a seal has no end of its own', find: ' && result.data.expiresAt > Date.now()', replace: '' },
-    { name: 'a seal may be without an end', find: 'expiresAt: z.number()', replace: 'expiresAt: z.any()' },
+    // Two layers: what is no number is not later than now either.
+    {
+      name: 'a seal may be without an end',
+      find: 'expiresAt: z.number()',
+      replace: 'expiresAt: z.number().optional()',
+      also: [{ find: 'result.data.expiresAt > Date.now()', replace: '!(result.data.expiresAt <= Date.now())' }]
+    },
     { name: 'a seal may hold anything', find: 'data: schema', replace: 'data: z.any()' },
     { name: 'a seal ends with the key that made it', find: 'for (const password of passwords) {', replace: 'for (const password of passwords.slice(0, 1)) {' },
     { name: 'an older key seals', find: 'password: passwords[0]!', replace: 'password: passwords.at(-1)!' },

@@ -38,15 +38,14 @@ export const pages = [
     { name: 'the decline form of one link declines another', find: "['decline', hash]", replace: "['decline']", tests: FORMS },
     { name: 'scopes that were added after the page was shown are agreed to', find: "['start', hash, ...scopes, ", replace: "['start', hash, ", tests: FORMS },
     { name: 'reasons that were added after the page was shown are agreed to', find: ', ...elicitation.reasons.map(reason => `reason ${reason}`)', replace: '', tests: FORMS },
-    { name: 'a reason can stand for a scope', find: '`reason ${reason}`', replace: 'reason', tests: FORMS },
     { name: 'a new grant lacks what was granted before', find: '[...new Set([...granted, ...scopes])]', replace: '[...new Set(scopes)]', tests: ['test/guard/require-connection.test.ts'] },
     { name: 'what the provider granted without having been asked is asked for', find: 'askedAndGranted(found.entry.grant)', replace: 'found.entry.grant.scopes', tests: ['test/guard/require-connection.test.ts'] },
     { name: 'the state can be guessed', find: 'const state = randomToken()', replace: "const state = 's'.repeat(43)", tests: ['test/browser/state.test.ts'] },
     { name: 'the flow cookie can be guessed', find: 'const cookie = randomToken()', replace: 'const cookie = state', tests: BINDING },
     { name: 'the flow does not remember the code verifier', find: 'cookieHash: hashFlowCookie(cookie), ...secrets', replace: "cookieHash: hashFlowCookie(cookie), ...secrets, codeVerifier: 'v'.repeat(43)", tests: BINDING },
-    { name: 'the flow does not remember the nonce', find: 'cookieHash: hashFlowCookie(cookie), ...secrets', replace: 'cookieHash: hashFlowCookie(cookie), codeVerifier: secrets.codeVerifier', tests: ['test/examples/oidc-login.test.ts', 'test/browser/finishing.test.ts'] },
+    { name: 'the flow does not remember the nonce', find: 'cookieHash: hashFlowCookie(cookie), ...secrets', replace: 'cookieHash: hashFlowCookie(cookie), codeVerifier: secrets.codeVerifier', tests: ['test/browser/malicious-provider.test.ts'] },
     { name: 'a flow is started by a redirect, to which browsers apply form-action', find: 'reply.send(leavingPage({ provider: provider.name, url }))', replace: 'reply.redirect(url.href, 303)', tests: FORMS },
-    { name: 'what cannot be an id is looked for in the store', find: 'if (!RANDOM_TOKEN.test(id)) throw new NotFoundError()', replace: '' },
+    { name: 'what cannot be an id is looked for in the store', find: 'if (!RANDOM_TOKEN.test(id)) throw new NotFoundError()', replace: '', tests: PLUGIN },
     { name: 'a link that is still open is shown as done', find: "if (elicitation.status === 'completed') return", replace: "if (elicitation.status !== 'declined') return" },
     { name: 'the page does not say who is signed in', find: 'account: accountView(services, visitor, urls.elicitation(id)),', replace: "account: { label: '', switchUrl: null },", tests: BINDING },
     { name: 'the page does not say at which host', find: 'provider: { name: provider.name, host: providerHost(provider) }', replace: "provider: { name: provider.name, host: '' }", tests: BINDING },
@@ -81,7 +80,7 @@ export const pages = [
     { name: 'the way back after signing in is what was requested', find: 'new URL(urlOf(request)).pathname', replace: 'request.url', tests: PLUGIN },
     { name: 'a page without a sign-in address leads nowhere', find: 'if (signInUrl === null) throw new SignInRequiredError()', replace: "if (signInUrl === null) return reply.send('')", tests: PLUGIN },
     { name: 'a provider that nobody knows is a fault', find: 'if (provider === undefined) throw new NotFoundError()', replace: '' },
-    { name: 'a host in other letters is shown like one of ours', find: 'new URL(endpoints?.authorization ?? issuer).host', replace: 'decodeURI(endpoints?.authorization ?? issuer)' }
+    { name: 'a host in other letters is shown like one of ours', find: 'new URL(endpoints?.authorization ?? issuer).host', replace: "(endpoints?.authorization ?? issuer).split('/')[2]!", tests: ['test/browser/input.test.ts'] }
   ),
   ...mutationsOf('lib/browser/urls.ts', PLUGIN,
     { name: 'addresses with two slashes are made', find: ".replace(/\\/+$/, '')", replace: '' },
@@ -94,8 +93,8 @@ export const pages = [
   ),
   ...mutationsOf('lib/browser/logging.ts', PAGES,
     { name: 'addresses with ids and queries are logged', find: "url: routeOptions?.url ?? '(unknown route of mcp-connect)'", replace: 'url: (arguments[0] as FastifyRequest).url' },
-    { name: 'addresses that nobody knows are logged', find: "'(unknown route of mcp-connect)'", replace: '(arguments[0] as FastifyRequest).url' },
-    { name: "the host's serializers are gone", find: '...options.serializers, ', replace: '', tests: PLUGIN }
+    { name: 'addresses that nobody knows are logged', find: "'(unknown route of mcp-connect)'", replace: '(arguments[0] as FastifyRequest).url', tests: ['test/browser/unreadable-requests.test.ts'] },
+    { name: "the host's serializers are gone", find: 'Object.create(options.serializers ?? null)', replace: '{}', tests: PLUGIN }
   ),
   ...mutationsOf('lib/browser/pages/layout.ts', PAGES,
     { name: 'titles are not escaped', find: '<title>${title}</title>', replace: '<title>!${title}</title>' },
@@ -115,7 +114,7 @@ export const pages = [
     { name: 'the link to the provider is not escaped', find: 'main" href="${url.href}"', replace: 'main" href="!${url.href}"' },
     { name: 'the page of the good end is not escaped', find: '<p>${server} can now use ${provider} for <strong>${account}</strong>', replace: '<p>!${server} can now use !${provider} for <strong>!${account}</strong>' },
     { name: 'the page of a decline is not escaped', find: '<p>Connecting ${provider} was declined, by you or by ${provider}', replace: '<p>Connecting !${provider} was declined, by you or by !${provider}' },
-    { name: 'the page does not warn of links that somebody sent', find: '<p>Continue only if you started this yourself just now. If somebody sent you this link, decline.</p>\n', replace: '' }
+    { name: 'the page does not warn of links that somebody sent', find: '<p>Continue only if you started this yourself just now. If somebody sent you this link, decline.</p>\n', replace: '', tests: BINDING }
   ),
   ...mutationsOf('lib/browser/pages/connections.ts', PAGES,
     { name: 'names on the connections page are not escaped', find: '">${name}</h2>', replace: '">!${name}</h2>' },
@@ -124,7 +123,7 @@ export const pages = [
   ...mutationsOf('lib/browser/pages/ending.ts', ['test/errors.test.ts'],
     ...ENDINGS.map(code => ({ name: `${code} has no page of its own`, find: `  ${code}: {`, replace: `  ${code}_: {` })),
     { name: 'the label of an account is not escaped on the page of a refusal', find: 'Signed in as <strong>${account}</strong>', replace: 'Signed in as <strong>!${account}</strong>', tests: PAGES },
-    { name: "a code like a member of an object's own has a page", find: 'Object.hasOwn(ENDINGS, code) ? ENDINGS[code]', replace: 'code in ENDINGS ? ENDINGS[code]' },
+    { name: "a code like a member of an object's own has a page", find: 'Object.hasOwn(ENDINGS, code) ? ENDINGS[code]', replace: 'code in ENDINGS ? ENDINGS[code]', tests: PLUGIN },
     { name: 'a refusal is told as a fault', find: 'status < 500 ? REFUSAL : FAILURE', replace: 'FAILURE', tests: PLUGIN },
     { name: 'a fault is told as a refusal', find: 'status < 500 ? REFUSAL : FAILURE', replace: 'REFUSAL', tests: PLUGIN },
     ...[401, 403, 413, 415, 429, 503].map(status => ({ name: `a refusal of the host with status ${status} has no page of its own`, find: `  ${status}: {`, replace: `  ${status}0: {`, tests: PLUGIN }))

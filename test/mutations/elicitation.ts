@@ -48,7 +48,7 @@ export const elicitation = [
     { name: 'a decline is not written down', find: 'turn = await elicitations.end(hash, outcome, holder)', replace: "turn = 'won'", tests: ['test/browser/authorization-response.test.ts'] },
     { name: 'a decline is not remembered', find: "if (turn === 'won' && outcome === 'declined' && client !== null) await declines.add(asker, principal, provider)", replace: '', tests: ['test/browser/authorization-response.test.ts'] },
     { name: 'what has failed counts as declined', find: "outcome === 'declined' && client !== null", replace: 'client !== null', tests: ['test/browser/authorization-response.test.ts'] },
-    { name: 'a decline on the connections page keeps clients from asking', find: "outcome === 'declined' && client !== null", replace: "outcome === 'declined'" },
+    { name: 'a decline on the connections page is remembered, though nobody asks there', find: "outcome === 'declined' && client !== null", replace: "outcome === 'declined'" },
     { name: 'who waits is not told of a decline', find: "if (client !== null && turn !== 'held') completion.announce", replace: "if (client === undefined && turn !== 'held') completion.announce" },
     { name: 'who waits is told of a decline that somebody else decides', find: "client !== null && turn !== 'held'", replace: 'client !== null', tests: ['test/browser/finishing.test.ts'] },
     { name: 'who waits is not told of a decline when the store fails', find: '  } finally {\n    // Told also', replace: '  } catch (error) {\n    if (turn === undefined) throw error\n    throw error\n  }\n  {\n    // Told also' },

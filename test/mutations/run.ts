@@ -1,18 +1,23 @@
 import { parseArgs } from 'node:util'
+import { readFileSync } from 'node:fs'
 import { lists } from './lists.js'
+import { findRecorded, hashOf, readRecord, writeRecord, type Recorded } from './record.js'
 import { writeReport } from './report.js'
 import { createSandbox, type Result } from './runner.js'
 import type { Mutation } from './mutation.js'
 
 /*
  * Removes or inverts each control, one at a time, and wants a test to turn red: npm run test:mutations -- [--only PATTERN]
- * [--jobs 2] [--write]. PATTERN is a regular expression for the file or the name of a mutation.
+ * [--jobs 2] [--all]. PATTERN is a regular expression for the file or the name of a mutation. What an earlier run has found is in
+ * results.json, and holds as long as neither the file nor the test that turned red has changed; --all runs those, too.
  */
-const { values: { only = '', jobs, write } } = parseArgs({ options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' }, write: { type: 'boolean' } } })
-if (write === true && only !== '') throw new Error('--write is for all mutations')
+const { values: { only = '', jobs, all } } = parseArgs({ options: { only: { type: 'string' }, jobs: { type: 'string', default: '2' }, all: { type: 'boolean' } } })
 
+const textOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
 const pattern = new RegExp(only)
-const wanted = Object.values(lists).flat().filter(({ file, name }) => pattern.test(file) || pattern.test(name))
+const record = readRecord()
+const holds = new Map(Object.values(lists).flat().map(mutation => [mutation, findRecorded(record, mutation, textOf)]))
+const wanted = [...holds].filter(([{ file, name }, recorded]) => (all === true || recorded === undefined) && (pattern.test(file) || pattern.test(name))).map(([mutation]) => mutation)
 const results = new Map<Mutation, Result>()
 const unwanted: string[] = []
 const startedAt = Date.now()
@@ -61,10 +66,17 @@ async function inSandboxes<T> (items: readonly T[], work: (sandbox: Awaited<Retu
   }))
 }
 
+function toRecorded (mutation: Mutation, { test, title }: Extract<Result, { kind: 'killed' }>): Recorded {
+  const { file, name } = mutation
+  return { file, name, hash: hashOf(mutation, textOf), test, title }
+}
+
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 await checkUnchanged()
 await tryAll()
 console.log(`\n${wanted.length} mutations, ${wanted.length - unwanted.length} killed, in ${Math.round((Date.now() - startedAt) / 1000)} s`)
 for (const line of unwanted) console.log(line)
-if (write === true) await writeReport(lists, results)
+for (const [mutation, result] of results) holds.set(mutation, result.kind === 'killed' ? toRecorded(mutation, result) : undefined)
+writeRecord([...holds.values()].filter(recorded => recorded !== undefined))
+await writeReport(lists, holds)
 process.exitCode = unwanted.length > 0 ? 1 : 0

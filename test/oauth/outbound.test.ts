@@ -26,7 +26,9 @@ async function listen (t: Test): Promise<{ port: number, requests: string[] }> {
   const requests: string[] = []
   const server = createServer((request, response) => {
     requests.push(`${request.url}`)
-    if (request.url !== '/never') response.end('ok')
+    const [, status] = /^\/status\/(\d+)$/.exec(`${request.url}`) ?? []
+    if (status !== undefined) response.writeHead(Number(status)).end()
+    else if (request.url !== '/never') response.end('ok')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => { server.close(); server.closeAllConnections() })
@@ -69,6 +71,27 @@ t.test('a host that is known to be private can be connected to', async t => {
   const fetch = createOutboundFetch({ privateHosts: ['localhost'] }, answers(t, ['127.0.0.1']))
   const error = await fetch(`https://localhost:${port}/`, {}).catch(error => error)
   t.match(error.cause?.code, /SSL|EPROTO/, 'it gets as far as TLS, which this server does not have')
+})
+
+t.test('an answer of a kind that has no body is one all the same', async t => {
+  const { port } = await listen(t)
+  const fetch = createOutboundFetch({ privateHosts: [], [allowLoopbackHttp]: true }, answers(t, ['127.0.0.1'], ['127.0.0.1'], ['127.0.0.1']))
+  for (const status of [204, 205, 304]) t.equal((await fetch(`http://localhost:${port}/status/${status}`, {})).status, status)
+})
+
+t.test('a request ends after ten seconds, though its caller has more patience', async t => {
+  const { port, requests } = await listen(t)
+  // The library connects once more after that, and sends nothing.
+  const fetch = createOutboundFetch({ privateHosts: [], [allowLoopbackHttp]: true }, (_hostname, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]))
+  const { timeout } = AbortSignal
+  const limits: number[] = []
+  t.intercept(AbortSignal, 'timeout', { value: (ms: number) => { limits.push(ms); return timeout.call(AbortSignal, ms / 100) } })
+  const controller = new AbortController()
+  const patience = setTimeout(() => controller.abort(new Error('given up')), 5000)
+  await t.rejects(fetch(`http://localhost:${port}/never`, { signal: controller.signal }), { name: 'TimeoutError' })
+  clearTimeout(patience)
+  t.strictSame(limits, [10_000])
+  t.strictSame(requests, ['/never'])
 })
 
 t.test('a request ends when its caller gives up', async t => {

@@ -54,7 +54,7 @@ function checkTable (t: Test, shown: Map<string, string>, resolved: object, requ
 }
 
 /** They have no default that shows when they are left out. */
-const OPTIONAL = { clientSecret: true, resource: true, onAudit: true, '[allowLoopbackHttp]': true }
+const OPTIONAL = { clientSecret: true, resource: true, onAudit: true, clientSupportsUrl: true, '[allowLoopbackHttp]': true }
 
 t.test('every option stands in a table, with its default, and nothing else', t => {
   const required = { baseUrl: 'https://mcp.example.com', store: memoryStore(), keys: [randomBytes(32).toString('base64')], browser: { identify: () => null }, providers: {} }

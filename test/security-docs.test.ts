@@ -13,7 +13,7 @@ const rows = rowsOf(cases)
 const statusOf = new Map(rows.map(row => [row[0]!, row.at(-1)!]))
 const isShown = (id: string): boolean => statusOf.get(id)?.startsWith('shown: ') === true
 /** The cases that a text names, beside tests by file and title. */
-const casesIn = (text: string): string[] => [...withoutTests(text).matchAll(/\b(?:BND|STA|OAR|BRW|INP|RLM|VLT|LOG|TEN|REC|CAP)-\d\d\b|\bT\d\d\b(?!-)/g)].map(([id]) => id)
+const casesIn = (text: string): string[] => [...withoutTests(text).matchAll(/\b(?:BND|STA|OAR|BRW|INP|RLM|VLT|LOG|TEN|REC|CAP|RQS)-\d\d\b|\bT\d\d\b(?!-)/g)].map(([id]) => id)
 const withoutTests = (text: string): string => text.replaceAll(/`test\/[^`]+`(?:: (?:"[^"]+"(?:, )?)+)?/g, '')
 
 /** The features that cases and statements wait for: the second table of docs/cases.md. */

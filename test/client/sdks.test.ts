@@ -52,7 +52,7 @@ for (const sdk of Object.keys(SDKS)) {
   }
 }
 
-t.test('a client that declares URL mode alone refuses a form without asking anybody', async t => {
+t.test('CAP-03 a client that declares URL mode alone refuses a form without asking anybody', async t => {
   for (const sdk of Object.keys(SDKS)) {
     const server = await startV1(t)
     const client = createClient(sdk)

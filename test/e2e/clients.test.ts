@@ -29,7 +29,7 @@ async function openMcpdo (t: Test, { url, token }: McpTestServer, era: 'legacy' 
 if (clientsFolder === undefined) {
   leaveOut(t, "of other people's MCP clients", `install them into a folder (npm install --prefix FOLDER ${CLIENTS}) and run the tests with MCP_CLIENTS=FOLDER`)
 } else {
-  for (const [sdk, era] of [['v1', 'legacy'], ['v1', 'auto'], ['v2', 'legacy'], ['v2', 'auto'], ['v2', 'modern']] as const) {
+  for (const [sdk, era] of [['v1', 'auto'], ['v2', 'legacy'], ['v2', 'modern']] as const) {
     t.test(`mcpdo, ${era}, a server of SDK ${sdk}`, async t => {
       const server = await startMcpServer(t, sdk)
 

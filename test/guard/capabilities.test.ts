@@ -102,7 +102,7 @@ t.test('CAP-14 completion goes to the MCP sessions that were handed the id, once
   })
 })
 
-t.test('REC-02 the notification is lost: the retry gets the result', async t => {
+t.test('REC-02 REC-13 the notification fails or is lost: what was stored stays, and the retry gets the result', async t => {
   const server = await startServer(t)
   const { url, session } = await server.elicit(A)
   const { notification } = session.server.server

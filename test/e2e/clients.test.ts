@@ -8,21 +8,13 @@ t.setTimeout(180_000)
 const MCPDO = '@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js'
 const CONNECT = 'Connect Acme to list your issues. The user can do so in a browser at https://mcp.example.com/connect and should then call this again.'
 
-interface Mcpdo {
-  /** Calls the tool. */
-  call (): Promise<Ran>
-  respond (id: string, answer: '--done' | '--cancel'): Promise<Ran>
-}
-
-/** A session of Inspector's command-line client, which has a daemon. */
-async function openMcpdo (t: Test, { url, token }: McpTestServer, era: 'legacy' | 'modern' | 'auto', elicit: 'off' | 'both'): Promise<Mcpdo> {
+/** Inspector's command-line client, which has a daemon. */
+function startMcpdo (t: Test, { url, token }: McpTestServer): (...args: string[]) => Promise<Ran> {
   const { run } = createRunner(t)
   t.teardown(async () => { await run(MCPDO, 'daemon', 'stop') })
-  const { code, stderr } = await run(MCPDO, 'connect', '--server-url', url, '--transport', 'http', '--era', era, '--elicit', elicit, '--connection', 'c1', '--header', `Authorization: Bearer ${token}`)
-  t.equal(code, 0, stderr)
-  return {
-    call: async () => await run(MCPDO, '--format', 'json', 'tools/call', 'issues', '--connection', 'c1'),
-    respond: async (id, answer) => await run(MCPDO, '--format', 'json', 'elicitation/respond', id, answer)
+  return async (...args) => {
+    const connecting = args[0] === 'connect' ? ['--server-url', url, '--transport', 'http', '--header', `Authorization: Bearer ${token}`] : []
+    return await run(MCPDO, '--format', 'json', ...args, ...connecting)
   }
 }
 
@@ -30,31 +22,26 @@ if (clientsFolder === undefined) {
   leaveOut(t, "of other people's MCP clients", `install them into a folder (npm install --prefix FOLDER ${CLIENTS}) and run the tests with MCP_CLIENTS=FOLDER`)
 } else {
   for (const [sdk, era] of [['v1', 'auto'], ['v2', 'legacy'], ['v2', 'modern']] as const) {
-    t.test(`mcpdo, ${era}, a server of SDK ${sdk}`, async t => {
+    t.test(`mcpdo, ${era}, a server of SDK ${sdk}: without URL mode, cancelled, and the whole way`, async t => {
       const server = await startMcpServer(t, sdk)
+      const mcpdo = startMcpdo(t, server)
+      const call = async (connection: string): Promise<any> => JSON.parse((await mcpdo('tools/call', 'issues', '--connection', connection)).stdout)
 
-      await t.test('URL mode is off: the text', async t => {
-        const { call } = await openMcpdo(t, server, era, 'off')
-        t.match(JSON.parse((await call()).stdout), { isError: true, content: [{ text: CONNECT }] })
-      })
+      t.equal((await mcpdo('connect', '--connection', 'plain', '--era', era, '--elicit', 'off')).code, 0)
+      t.match(await call('plain'), { isError: true, content: [{ text: CONNECT }] })
 
-      await t.test('the user cancels: the call ends, and says why', async t => {
-        const { call, respond } = await openMcpdo(t, server, era, 'both')
-        const { elicitationPending } = JSON.parse((await call()).stdout)
-        t.match(elicitationPending, { mode: 'url', message: 'Connect Acme to list your issues.', url: /^https:\/\/mcp\.example\.com\/connect\/[\w-]{43}$/ })
-        const { stdout, stderr } = await respond(elicitationPending.elicitationId, '--cancel')
-        t.match(stdout + stderr, /cancelled|should then call this again/)
-      })
+      t.equal((await mcpdo('connect', '--connection', 'able', '--era', era, '--elicit', 'both')).code, 0)
+      const { elicitationPending: cancelled } = await call('able')
+      t.match(cancelled, { mode: 'url', message: 'Connect Acme to list your issues.', url: /^https:\/\/mcp\.example\.com\/connect\/[\w-]{43}$/ })
+      const { stdout, stderr } = await mcpdo('elicitation/respond', cancelled.elicitationId, '--cancel')
+      t.match(stdout + stderr, /cancelled|should then call this again/, 'the call ends, and says why')
 
-      await t.test('the user connects in the browser: the call goes on by itself', async t => {
-        const { call, respond } = await openMcpdo(t, server, era, 'both')
-        const { elicitationPending: { elicitationId, url } } = JSON.parse((await call()).stdout)
-        await server.connect(url)
-        const { code, stdout } = await respond(elicitationId, '--done')
-        t.equal(code, 0)
-        t.match(JSON.parse(stdout), { content: [{ text: /The rabbit hole is too deep/ }] })
-        t.match(JSON.parse((await call()).stdout), { content: [{ text: /The rabbit hole is too deep/ }] }, 'and is not asked again')
-      })
+      const { elicitationPending } = await call('able')
+      t.equal(elicitationPending.url, cancelled.url)
+      await server.connect(elicitationPending.url)
+      const done = await mcpdo('elicitation/respond', elicitationPending.elicitationId, '--done')
+      t.match(JSON.parse(done.stdout), { content: [{ text: /The rabbit hole is too deep/ }] }, 'the call goes on by itself')
+      t.match(await call('able'), { content: [{ text: /The rabbit hole is too deep/ }] }, 'and nobody is asked again')
     })
   }
 

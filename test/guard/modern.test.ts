@@ -2,7 +2,7 @@ import { McpServer, Server } from '@modelcontextprotocol/server'
 import { randomBytes } from 'node:crypto'
 import { getEventListeners, setMaxListeners } from 'node:events'
 import t, { type Test } from 'tap'
-import { advance } from '../fixtures/clock.js'
+import { advance, stopClock } from '../fixtures/clock.js'
 import { issuesServer, MODERN, modernCaller, type Answered } from '../fixtures/modern.js'
 import { A, A2, B, startServer, type TestServer } from '../fixtures/server.js'
 
@@ -337,6 +337,7 @@ t.test('a client that asks for progress hears every ten seconds that its call is
 t.test('REC-19 a client that declines: the text, no new link for a while, and cancel is no decline', async t => {
   const server = await startServer(t)
   const { call } = modernCaller(t, A, () => issuesServer(server))
+  stopClock(t)
   const link = linkIn(await call('tools/call', { name: 'issues' }))
   t.match(await call('tools/call', { name: 'issues', ...answer('cancel') }), isError(CONNECT))
   t.equal(linkIn(await call('tools/call', { name: 'issues' })), link, 'the link is as it was')

@@ -136,15 +136,17 @@ t.test('CAP-06 a request that lacks its capabilities or its revision is malforme
   }
 })
 
-t.test('CAP-08 where nobody can be asked for anything, the text', async t => {
-  const server = await startServer(t)
-  const { call } = modernCaller(t, A, () => {
-    const low = new Server({ name: 'test', version: '1.0.0' }, { capabilities: { tools: {} } })
-    const { requireConnection } = server.app.mcpConnect.for(low)
-    low.setRequestHandler('tools/list', requireConnection('acme', () => ({ tools: [] })))
-    return low
-  })
-  t.match(await call('tools/list'), { result: undefined, error: { code: -31042, message: /^Connect Acme\. / } })
+t.test('CAP-08 where nobody can be asked for anything, the text, whatever is configured', async t => {
+  for (const options of [{}, { strictCapabilities: true }, { clientSupportsUrl: () => true }]) {
+    const server = await startServer(t, options)
+    const { call } = modernCaller(t, A, () => {
+      const low = new Server({ name: 'test', version: '1.0.0' }, { capabilities: { tools: {} } })
+      const { requireConnection } = server.app.mcpConnect.for(low)
+      low.setRequestHandler('tools/list', requireConnection('acme', () => ({ tools: [] })))
+      return low
+    })
+    t.match(await call('tools/list'), { result: undefined, error: { code: -31042, message: /^Connect Acme\. / } })
+  }
 })
 
 t.test('CAP-09 CAP-11 a peer of 2025 never gets a resultType, and without an MCP session no -32042 either', async t => {
@@ -190,6 +192,7 @@ t.test('CAP-15 what a client calls itself has no effect', async t => {
 
 t.test('nobody who is not authenticated gets a link', async t => {
   const server = await startServer(t)
+  for (const extra of [undefined, null, 'a', ['a']]) await t.rejects(direct(server)({}, { clientId: 'client-1', extra }), { code: -31042, message: /no authenticated user/ })
   t.match(await modernCaller(t, null, () => issuesServer(server)).call('tools/call', { name: 'issues' }), isError(/no authenticated user/))
 })
 
@@ -279,7 +282,7 @@ t.test('shutdown ends what waits, at once and with the text', async t => {
 })
 
 /** Calls a guarded handler as SDK v2 would, without the SDK. */
-function direct ({ app }: TestServer): (request: object) => Promise<any> {
+function direct ({ app }: TestServer): (request: object, authInfo?: object) => Promise<any> {
   const server = {
     getClientCapabilities: () => undefined,
     getClientVersion: () => undefined,
@@ -287,9 +290,9 @@ function direct ({ app }: TestServer): (request: object) => Promise<any> {
     createElicitationCompletionNotifier: () => { throw new Error('there are no notifications') }
   }
   const handler = app.mcpConnect.for({ server, registerResource () {} }).requireConnection('acme', () => 'connected') as (context: unknown) => Promise<unknown>
-  return async request => await handler({
+  return async (request, authInfo = { clientId: 'client-1', extra: { iss: A.issuer, sub: A.subject, tid: A.tenant } }) => await handler({
     mcpReq: { method: 'tools/call', envelope: { 'io.modelcontextprotocol/clientCapabilities': { elicitation: { url: {} } } }, signal: new AbortController().signal, ...request },
-    http: { authInfo: { clientId: 'client-1', extra: { iss: A.issuer, sub: A.subject, tid: A.tenant } } }
+    http: { authInfo }
   })
 }
 
@@ -323,14 +326,15 @@ t.test('a client that asks for progress hears every ten seconds that its call is
   const told: unknown[] = []
   const waiting = call({ ...answer('accept'), _meta: { progressToken: 'p' }, notify: async (notification: unknown) => { told.push(notification) } }).catch(error => error)
   const silent = call({ ...answer('accept'), notify: async () => { told.push('without having been asked') } }).catch(error => error)
-  await until(() => clock.count() === 3)
+  const deaf = call({ ...answer('accept'), _meta: { progressToken: 1 }, notify: async () => { throw new Error('the stream is gone') } }).catch(error => error)
+  await until(() => clock.count() === 5)
   clock.tick(34_999)
   t.strictSame(told, [10, 20, 30].map(progress => ({
     method: 'notifications/progress', params: { progressToken: 'p', progress, message: 'Waiting for the user, in the browser' }
   })))
   clock.tick(1)
   t.match(await waiting, { code: -31042, message: /not finished/ })
-  await silent
+  t.match(await Promise.all([silent, deaf]), [{ code: -31042 }, { code: -31042 }], 'one that cannot be told goes on, too')
   t.equal(told.length, 3)
 })
 

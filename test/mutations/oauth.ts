@@ -67,7 +67,7 @@ export const oauth = [
     { name: 'an access token of another issuer is taken', find: '{ issuer, audience,', replace: '{ audience,' },
     { name: 'an access token for another resource is taken', find: '{ issuer, audience,', replace: '{ issuer,' },
     { name: 'an access token that lacks claims is taken', find: ', requiredClaims })', replace: ' })' },
-    { name: 'an access token without a subject is taken', find: "['exp', 'sub']", replace: "['exp']", also: [{ file: 'lib/endpoint/bearer.ts', find: \"if (typeof sub !== 'string' || sub === '') throw new TokenRefusedError('its sub is not what it must be')\", replace: '' }] },
+    { name: 'an access token without a subject is taken', find: "['exp', 'sub']", replace: "['exp']", also: [{ file: 'lib/endpoint/bearer.ts', find: "if (typeof sub !== 'string' || sub === '') throw new TokenRefusedError('its sub is not what it must be')", replace: '' }] },
     { name: 'clocks that differ by seconds keep people out', find: 'clockTolerance: CLOCK_TOLERANCE_S', replace: 'clockTolerance: 0' },
     { name: 'an access token is taken long after it has expired', find: 'CLOCK_TOLERANCE_S = 30', replace: 'CLOCK_TOLERANCE_S = 3000' },
     { name: 'a token is to blame for keys that cannot be had', find: 'isOfToken(error) ? error', replace: 'true ? error' },

@@ -3,7 +3,7 @@ import { CLIENTS, clientsFolder, createRunner, type Ran } from '../fixtures/clie
 import { leaveOut } from '../fixtures/leave-out.js'
 import { startMcpServer, type McpTestServer } from '../fixtures/mcp-server.js'
 
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const MCPDO = '@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js'
 const CONNECT = 'Connect Acme to list your issues. The user can do so in a browser at https://mcp.example.com/connect and should then call this again.'

@@ -106,7 +106,7 @@ t.test('a request and an error that ask for the same share one dialog', async t 
     throw Object.assign(new Error('x'), { code: -32042, data: { elicitations: [elicitation('a')] } })
   })
   const answer = server.elicit(elicitation('a'))
-  const pushed = new Promise(resolve => { setTimeout(resolve, 100) })
+  const pushed = server.ping()
   t.equal(await run, 'done')
   t.strictSame(await answer, { action: 'accept' })
   t.equal(asked, 1)

@@ -7,6 +7,8 @@ export const loopback = '127.0.0.1'
 
 /** Starts listening on loopback. @returns the port */
 export async function listenOnLoopback (server: Server, port: number): Promise<number> {
+  // A busy process would close idle connections at the very moment that they are used again: "fetch failed" on Node 20.
+  if ('keepAliveTimeout' in server) server.keepAliveTimeout = 0
   server.listen(port, loopback)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port

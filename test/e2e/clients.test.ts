@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { CLIENTS, clientsFolder, createRunner, type Ran } from '../fixtures/clients.js'
 import { leaveOut } from '../fixtures/leave-out.js'
-import { startMcpServer, type McpTestServer } from '../fixtures/mcp-server.js'
+import { issuesServers, startMcpServer, type McpTestServer } from '../fixtures/mcp-server.js'
 
 t.setTimeout(600_000)
 
@@ -21,16 +21,16 @@ function startMcpdo (t: Test, { url, token }: McpTestServer): (...args: string[]
 if (clientsFolder === undefined) {
   leaveOut(t, "of other people's MCP clients", `install them into a folder (npm install --prefix FOLDER ${CLIENTS}) and run the tests with MCP_CLIENTS=FOLDER`)
 } else {
-  for (const [sdk, era] of [['v1', 'auto'], ['v2', 'legacy'], ['v2', 'modern']] as const) {
+  for (const [sdk, era, negotiated] of [['v1', 'auto', 'legacy'], ['v2', 'auto', 'modern'], ['v2', 'legacy', 'legacy'], ['v2', 'modern', 'modern']] as const) {
     t.test(`mcpdo, ${era}, a server of SDK ${sdk}: without URL mode, cancelled, and the whole way`, async t => {
-      const server = await startMcpServer(t, sdk)
+      const server = await startMcpServer(t, issuesServers[sdk])
       const mcpdo = startMcpdo(t, server)
       const call = async (connection: string): Promise<any> => JSON.parse((await mcpdo('tools/call', 'issues', '--connection', connection)).stdout)
 
       t.equal((await mcpdo('connect', '--connection', 'plain', '--era', era, '--elicit', 'off')).code, 0)
       t.match(await call('plain'), { isError: true, content: [{ text: CONNECT }] })
 
-      t.equal((await mcpdo('connect', '--connection', 'able', '--era', era, '--elicit', 'both')).code, 0)
+      t.match(JSON.parse((await mcpdo('connect', '--connection', 'able', '--era', era, '--elicit', 'both')).stdout), { protocolEra: negotiated })
       const { elicitationPending: cancelled } = await call('able')
       t.match(cancelled, { mode: 'url', message: 'Connect Acme to list your issues.', url: /^https:\/\/mcp\.example\.com\/connect\/[\w-]{43}$/ })
       const { stdout, stderr } = await mcpdo('elicitation/respond', cancelled.elicitationId, '--cancel')
@@ -46,7 +46,7 @@ if (clientsFolder === undefined) {
   }
 
   t.test('mcporter and mcpc, which know no URL mode: a text that a person can act on', async t => {
-    const server = await startMcpServer(t, 'v1')
+    const server = await startMcpServer(t, issuesServers.v1)
     const { url, token, browser } = server
     const { run } = createRunner(t)
     const mcporter = async (): Promise<Ran> => await run('mcporter/dist/cli.js', 'call', '--http-url', url, '--allow-http', '--header', `Authorization=Bearer ${token}`, '--tool', 'issues', '--no-oauth', '--output', 'json')

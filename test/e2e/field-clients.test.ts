@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitationCompleteNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import t, { type Test } from 'tap'
 import { stopClock } from '../fixtures/clock.js'
-import { startMcpServer, type McpTestServer } from '../fixtures/mcp-server.js'
+import { issuesServers, startMcpServer, type McpTestServer } from '../fixtures/mcp-server.js'
 
 // Clients as they are in the field: each ends connected, or with a text that is of use, and none goes round in circles.
 
@@ -42,7 +42,7 @@ interface Required {
 }
 
 t.test('one that waits for the completion, without a limit, and calls again once', async t => {
-  const server = await startMcpServer(t, 'v1')
+  const server = await startMcpServer(t, issuesServers.v1)
   const { client, completed } = await open2025(t, server)
   const { elicitations: [elicitation] } = await client.callTool({ name: 'issues' }).catch(error => error) as Required
   await server.connect(elicitation!.url)
@@ -51,7 +51,7 @@ t.test('one that waits for the completion, without a limit, and calls again once
 })
 
 t.test('one that ignores the completion and calls again at once, three times', async t => {
-  const server = await startMcpServer(t, 'v1')
+  const server = await startMcpServer(t, issuesServers.v1)
   const { client } = await open2025(t, server)
   const errors: Required[] = []
   for (let call = 0; call < 4; call++) errors.push(await client.callTool({ name: 'issues' }).catch(error => error) as Required)
@@ -62,7 +62,7 @@ t.test('one that ignores the completion and calls again at once, three times', a
 })
 
 t.test('one that declares URL mode in 2025-06-18, and handles nothing: its raw error names the page', async t => {
-  const { url, token } = await startMcpServer(t, 'v1')
+  const { url, token } = await startMcpServer(t, issuesServers.v1)
   const post = async (body: object, session?: string): Promise<Response> => await fetch(url, {
     method: 'POST',
     headers: {
@@ -82,7 +82,7 @@ t.test('one that declares URL mode in 2025-06-18, and handles nothing: its raw e
 })
 
 t.test('one of 2026-07-28 that accepts at once, with content', async t => {
-  const server = await startMcpServer(t, 'v2', { waitMs: 100 })
+  const server = await startMcpServer(t, issuesServers.v2, { waitMs: 100 })
   const { client, asked } = await open2026(t, server, () => ({ action: 'accept', content: {} }))
   t.match(await client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /^Connecting Acme is not finished yet\. .*https:\/\/mcp\.example\.com\/connect/ }] })
   t.equal(asked.length, 1, 'asked once')
@@ -92,7 +92,7 @@ t.test('one of 2026-07-28 that accepts at once, with content', async t => {
 })
 
 t.test('one of 2026-07-28 whose user connects while the call waits', async t => {
-  const server = await startMcpServer(t, 'v2')
+  const server = await startMcpServer(t, issuesServers.v2)
   let connecting: Promise<void> | undefined
   const { client, asked } = await open2026(t, server, () => {
     connecting = server.connect(asked.at(-1)!)
@@ -105,7 +105,7 @@ t.test('one of 2026-07-28 whose user connects while the call waits', async t => 
 
 t.test('one of 2026-07-28 that cancels, or declines, before anybody can have read', async t => {
   for (const action of ['cancel', 'decline']) {
-    const server = await startMcpServer(t, 'v2')
+    const server = await startMcpServer(t, issuesServers.v2)
     stopClock(t)
     const { client, asked } = await open2026(t, server, () => ({ action }))
     for (const call of [1, 2]) {

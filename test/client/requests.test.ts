@@ -4,7 +4,7 @@ import { handleUrlElicitation, type McpClientLike, type UrlElicitation, type Url
 import { elicitation, startModern, startV1, type Answers, type AskingServer } from '../fixtures/asking-server.js'
 import { connectClient, createClient, type SdkClient } from '../fixtures/sdk-clients.js'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 const tick = async (): Promise<void> => { await new Promise(resolve => { setImmediate(resolve) }) }
 

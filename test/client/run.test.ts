@@ -4,7 +4,7 @@ import { allowLoopbackHttp, handleUrlElicitation, UrlElicitationError, type UrlE
 import { elicitation, startV1, type Asked, type AskingServer } from '../fixtures/asking-server.js'
 import { connectClient, createClient, type SdkClient } from '../fixtures/sdk-clients.js'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 const FAILED = { code: 'FST_MCP_CONNECT_URL_ELICITATION' }
 const tick = async (): Promise<void> => { await new Promise(resolve => { setImmediate(resolve) }) }

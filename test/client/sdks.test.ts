@@ -4,7 +4,7 @@ import * as imported from '../../lib/client/index.js'
 import { elicitation, startModern, startV1, startV2, type Answers } from '../fixtures/asking-server.js'
 import { connectClient, createClient, SDKS } from '../fixtures/sdk-clients.js'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 const FAILED = { code: 'FST_MCP_CONNECT_URL_ELICITATION' }
 const required = createRequire(import.meta.url)('fastify-mcp-connect/client') as typeof imported

@@ -11,7 +11,7 @@ import { openSite, type SeenRequest, type Site } from '../fixtures/sites.js'
  * mcp.example.test, and its owner does not trust the sibling evil.example.test. attacker.test is another site.
  */
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 const FOREIGN = 'This form came from another address'
 
@@ -160,7 +160,7 @@ async function journey (t: Test, browser: Browser): Promise<void> {
 }
 
 async function prefetching (t: Test, browser: Browser, speculates: boolean): Promise<void> {
-  await t.test('BND-07 links, and answers of the provider, that other pages have loaded move nothing', { timeout: 120_000 }, async t => {
+  await t.test('BND-07 links, and answers of the provider, that other pages have loaded move nothing', { timeout: 600_000 }, async t => {
     const room = await openWaitingRoom(t)
     const server = await startOnSite(t, { authorizationEndpoint: room.authorizationEndpoint })
     const { site, acme } = server

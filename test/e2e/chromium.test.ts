@@ -6,7 +6,7 @@ import { findChromium, launchChromium, openBrowser } from '../fixtures/chromium.
 import { consentAtAcme, openClient } from '../fixtures/demo-people.js'
 import { leaveOut } from '../fixtures/leave-out.js'
 
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const executablePath = findChromium()
 
@@ -41,7 +41,7 @@ async function run (executablePath: string): Promise<void> {
     const [{ url, elicitationId }] = answer.requests as readonly [UrlRequest]
     const again = await second.callTool('list-issues', { state: 'open' })
     t.equal(again.kind === 'url' && again.requests[0]?.elicitationId, elicitationId, 'two MCP sessions share the record')
-    const completions = [first, second].map(client => client.completed(elicitationId, { timeoutMs: 20_000 }))
+    const completions = [first, second].map(client => client.completed(elicitationId, { timeoutMs: 60_000 }))
 
     const { page, complaints } = await openBrowser(t, browser)
     const origins: Array<[url: string, origin: string | undefined]> = []
@@ -118,7 +118,7 @@ async function run (executablePath: string): Promise<void> {
     await alice.page.click('text=Continue to Acme')
     await consentAtAcme(alice.page)
     await alice.page.waitForURL(`${url}/done`)
-    await client.completed(elicitationId, { timeoutMs: 10_000 })
+    await client.completed(elicitationId, { timeoutMs: 60_000 })
     t.match(await client.callTool('list-issues', { state: 'open' }), { kind: 'result', isError: false })
   })
 

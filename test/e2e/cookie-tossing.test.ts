@@ -8,7 +8,7 @@ import { openSite, type Site } from '../fixtures/sites.js'
  * A sibling host, or another port of this one, plants cookies that somebody's browser then brings to us (RFC 6265 section 8.6).
  */
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 const PREFIX = '__Host-mcp-connect-'
 /** HTTP has it in names, and trim() takes it off. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startTraced } from '../fixtures/traced.js'
 
-t.setTimeout(120_000)
+t.setTimeout(400_000)
 
 // The application's own vault fails beside the call, where nobody can catch it: the process ends, and Node says why.
 for (const failure of ['a rejection that nobody handles', 'a timer that throws', 'an event that throws']) {

@@ -12,7 +12,7 @@ import { findChromium, launchChromium, openBrowser } from '../fixtures/chromium.
 import { consentAtAcme, openClient } from '../fixtures/demo-people.js'
 import { leaveOut } from '../fixtures/leave-out.js'
 
-t.setTimeout(180_000)
+t.setTimeout(600_000)
 
 const executablePath = findChromium()
 if (executablePath !== undefined) {
@@ -54,7 +54,7 @@ async function elicit (t: Test, demo: Demo): Promise<{ url: string, result: () =
   const answer = await client.callTool('list-issues', { state: 'open' })
   if (answer.kind !== 'url') throw new Error('the tool did not ask')
   const [{ url, elicitationId }] = answer.requests as readonly [UrlRequest]
-  return { url, result: () => client.callTool('list-issues', { state: 'open' }), completed: () => client.completed(elicitationId, { timeoutMs: 20_000 }) }
+  return { url, result: () => client.callTool('list-issues', { state: 'open' }), completed: () => client.completed(elicitationId, { timeoutMs: 60_000 }) }
 }
 
 /** At the authorization server. */

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createFleet, type Fleet, type UserBrowser } from '../fixtures/fleet.js'
 import { createStorage, lastingKinds } from '../fixtures/stores.js'
 
-t.setTimeout(180_000)
+t.setTimeout(400_000)
 
 /** Alice comes back from Acme, and waits at the redirection endpoint. */
 async function untilCallback (fleet: Fleet): Promise<{ browser: UserBrowser, callback: URL }> {

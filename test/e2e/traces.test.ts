@@ -4,7 +4,7 @@ import { FAULTS } from '../fixtures/scripted-provider.js'
 import { startTraced, type Traced } from '../fixtures/traced.js'
 import type { TracedConfiguration } from '../fixtures/traced-app.js'
 
-t.setTimeout(180_000)
+t.setTimeout(400_000)
 
 const NAMES = ['Basic header', 'MCP access token', 'access token', 'client secret', 'code', 'code_verifier', 'error_description', 'flow cookie', 'form cookie',
   'form token', 'id_token', 'key', 'login cookie', 'nonce', 'refresh token', 'session cookie', 'state']

@@ -3,7 +3,7 @@ import type { ToolAnswer } from '../../examples/demo/terminal-client.js'
 import { createFleet, type Fleet, type AppProcess } from '../fixtures/fleet.js'
 import { createStorage, lastingKinds, openStore, type Kind } from '../fixtures/stores.js'
 
-t.setTimeout(180_000)
+t.setTimeout(400_000)
 
 interface Pair {
   readonly fleet: Fleet
@@ -42,7 +42,7 @@ for (const kind of await lastingKinds(t)) {
     const client = await fleet.connect('alice', one)
     t.teardown(() => client.close())
     const { url, elicitationId } = linkOf(await client.callTool('issues'))
-    const completed = client.completed(elicitationId, { timeoutMs: 15_000 })
+    const completed = client.completed(elicitationId, { timeoutMs: 60_000 })
 
     fleet.use(other)
     const browser = await fleet.browser('alice')

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { busContract, stateContract, vaultContract } from '../../lib/testing/index.js'
 
-t.setTimeout(120_000)
+t.setTimeout(400_000)
 
 t.test('docs/adapters.md: the test of an adapter runs as it stands there', async t => {
   const page = readFileSync(new URL('../../docs/adapters.md', import.meta.url), 'utf8')

@@ -11,7 +11,7 @@ import { visit } from '../../examples/demo/visitor.js'
 import { allowLoopbackHttp, type UrlRequest } from '../../lib/client/index.js'
 import { memoryStore } from '../../lib/index.js'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 t.test('the client asks, opens, waits for the notification of this package\'s own server, and calls again', async t => {
   const demo = await startDemo({ connect: { store: memoryStore() } })

@@ -10,7 +10,7 @@ import { startKeyValueServer } from '../fixtures/key-value-v2.js'
 import { openMcpSession } from '../fixtures/mcp-session.js'
 import { A, startServer } from '../fixtures/server.js'
 
-t.setTimeout(180_000)
+t.setTimeout(400_000)
 
 const place = (): [owner: string, name: string] => [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')]
 

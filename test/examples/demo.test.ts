@@ -7,7 +7,7 @@ import { startDemo } from '../../examples/demo/start.js'
 import { tellStory } from '../../examples/demo/story.js'
 import { memoryStore } from '../../lib/index.js'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 /** Whether nobody listens on it. */
 async function isFree (port: number): Promise<boolean> {

@@ -3,7 +3,7 @@ import { memoryStore, type Store } from '../../lib/index.js'
 import { busContract, stateContract, vaultContract } from '../../lib/testing/index.js'
 import { createStorage, lastingKinds } from '../fixtures/stores.js'
 
-t.setTimeout(180_000)
+t.setTimeout(400_000)
 
 async function keepContracts (t: Test, open: () => Promise<Store>): Promise<void> {
   for (const { name, run } of vaultContract) await t.test(`vault: ${name}`, () => run(async () => (await open()).vault))

@@ -8,7 +8,7 @@ import undici from 'undici'
 import { A, startServer } from '../fixtures/server.js'
 import { createStorage, lastingKinds, openPool, openRedis, type StorageSpec } from '../fixtures/stores.js'
 
-t.setTimeout(120_000)
+t.setTimeout(400_000)
 const run = promisify(execFile)
 
 /** Everything that lies on disk, or would in a dump: files and write-ahead logs too. */

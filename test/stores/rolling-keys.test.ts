@@ -5,7 +5,7 @@ import type { McpSession } from '../fixtures/mcp-session.js'
 import { A, startServer, type TestServer } from '../fixtures/server.js'
 import { createStorage, lastingKinds } from '../fixtures/stores.js'
 
-t.setTimeout(180_000)
+t.setTimeout(400_000)
 
 const [oldKey, newKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
 const users = Array.from({ length: 12 }, (_, i): BrowserUser => ({ ...A, subject: `user-${i}` }))

@@ -4,7 +4,7 @@ import { memoryStore, type Bus } from '../../lib/index.js'
 import { busContract } from '../../lib/testing/index.js'
 import { assertCaught, broken, type Broken, type BrokenByCase } from './broken.js'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 const bus = (faults: (good: Bus) => Partial<Bus>): Broken<Bus> => broken('bus', faults)
 const sent = (change: (message: string) => string): Broken<Bus> => bus(good => ({ publish: async message => await good.publish(change(message)) }))

@@ -5,7 +5,7 @@ import { stateContract } from '../../lib/testing/index.js'
 import { entryFaults, type EntryFault } from './broken-entries.js'
 import { assertCaught, broken, pause, type Broken, type BrokenByCase } from './broken.js'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 const state = (faults: (good: StateStore) => Partial<StateStore>): Broken<StateStore> => broken('state', faults)
 

@@ -4,7 +4,7 @@ import { vaultContract } from '../../lib/testing/index.js'
 import { entryFaults, type EntryFault } from './broken-entries.js'
 import { assertCaught, broken, type Broken, type BrokenByCase } from './broken.js'
 
-t.setTimeout(60_000)
+t.setTimeout(400_000)
 
 type Query = Parameters<TokenVault['list']>[0]
 type Page = Awaited<ReturnType<TokenVault['list']>>

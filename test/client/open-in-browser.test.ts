@@ -18,7 +18,14 @@ t.test('each system has its program, which is given the address as one argument'
 })
 
 t.test('a real program gets a hostile address as it is: no shell has read it', { skip: process.platform !== 'linux' && 'xdg-open is of Linux' }, async t => {
-  const folder = t.testdir({ 'xdg-open': `#!${process.execPath}\nrequire('node:fs').renameSync((require('node:fs').writeFileSync(__dirname + '/part', JSON.stringify(process.argv.slice(2))), __dirname + '/part'), __dirname + '/arguments.json')\n` })
+  const folder = t.testdir({
+    'package.json': '{"type":"commonjs"}',
+    'xdg-open': `#!${process.execPath}
+const { renameSync, writeFileSync } = require('node:fs')
+writeFileSync(__dirname + '/part', JSON.stringify(process.argv.slice(2)))
+renameSync(__dirname + '/part', __dirname + '/arguments.json')
+`
+  })
   chmodSync(join(folder, 'xdg-open'), 0o755)
   const { PATH, NODE_OPTIONS } = process.env
   t.teardown(() => { Object.assign(process.env, { PATH }, NODE_OPTIONS !== undefined && { NODE_OPTIONS }) })

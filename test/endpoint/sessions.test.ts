@@ -1,3 +1,4 @@
+import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -224,6 +225,27 @@ for (const sdk of ['v1', 'v2'] as const) {
       calls.waiting[0]!()
     })
   }
+
+  t.test(`${sdk}: headers that hooks have set reach the client, as those of CORS do`, async t => {
+    const origin = 'https://app.example.com'
+    const { request, token, initialize } = await start(t, sdk, {
+      allowedOrigins: [origin], prepare: async app => await app.register(cors, { origin, exposedHeaders: ['mcp-session-id'] })
+    })
+    const own = await token()
+    const session = await initialize(own)
+    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' }, 'io.modelcontextprotocol/clientCapabilities': {} }
+    const requests: ReadonlyArray<readonly [body: object, headers: Record<string, string>]> = [
+      [INITIALIZE, {}],
+      [{ ...ping, method: 'tools/list', params: {} }, inSession(session)],
+      ...sdk === 'v2' ? [[{ ...ping, method: 'tools/list', params: { _meta } }, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }]] as const : []
+    ]
+    for (const [body, headers] of requests) {
+      const response = await request('POST', own, body, { origin, ...headers })
+      t.equal(response.status, 200)
+      t.match(Object.fromEntries(response.headers), { 'access-control-allow-origin': origin, 'access-control-expose-headers': 'mcp-session-id' })
+      await response.text()
+    }
+  })
 
   t.test(`${sdk}: jsonResponse answers without a stream`, async t => {
     const { token, initialize, call } = await start(t, sdk, { jsonResponse: true })

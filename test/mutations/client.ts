@@ -6,6 +6,7 @@ const RUN = ['test/client/run.test.ts']
 const REQUESTS = ['test/client/requests.test.ts']
 const SDKS = ['test/client/sdks.test.ts']
 const OPEN = ['test/client/open-in-browser.test.ts']
+const LISTENERS = ['test/client/listeners.test.ts']
 
 export const client = [
   ...mutationsOf('lib/client/url.ts', URLS,
@@ -68,7 +69,7 @@ export const client = [
     { name: 'it goes on after the end', find: 'closing.abort(reason)\n      abort(reason)', replace: 'closing.abort(reason)' },
     { name: 'one whose caller has gone is begun', find: 'signal?.throwIfAborted()', replace: '' }),
   ...mutationsOf('lib/client/abortable.ts', RUN,
-    { name: 'what is aborted already is waited for', find: 'if (signal.aborted) stop()', replace: '' },
+    { name: 'what is aborted already is waited for', find: 'if (signal.aborted) stop()', replace: '', tests: ['test/client/abortable.test.ts'] },
     { name: 'each wait leaves a listener', find: "signal.removeEventListener('abort', stop)", replace: '' }),
   ...mutationsOf('lib/client/open-in-browser.ts', OPEN,
     { name: 'any program is started', find: "if (protocol !== 'https:' && protocol !== 'http:') throw", replace: 'if (protocol === null) throw' },
@@ -76,19 +77,19 @@ export const client = [
     { name: 'the address is opened as it came', find: 'browserCommand(process.platform, href, process.env)', replace: 'browserCommand(process.platform, url, process.env)' },
     { name: 'the address stands in the error', find: '({ code }: NodeJS.ErrnoException) => reject(new Error(`${program} cannot be started: ${code}`))', replace: 'reject' },
     { name: 'Windows looks for the program in the current folder', find: "`${env.SystemRoot ?? 'C:\\\\Windows'}\\\\System32\\\\rundll32.exe`", replace: "'rundll32.exe'" }),
-  ...mutationsOf('lib/client/sdk.ts', SDKS,
+  ...mutationsOf('lib/client/sdk.ts', [...REQUESTS, ...RUN],
     { name: 'a handler of the host is replaced', find: 'client.assertCanSetRequestHandler(CREATE)', replace: '' },
     { name: 'the handlers stay when it is over', find: '() => { client.removeRequestHandler(CREATE) }', replace: '() => {}' },
-    { name: 'completions of any shape are taken', find: "if (typeof elicitationId === 'string') handler(elicitationId)", replace: 'handler(elicitationId as string)' },
+    { name: 'completions of any shape are taken', find: "if (typeof elicitationId === 'string') handler(elicitationId)", replace: 'handler(elicitationId as string)', tests: LISTENERS },
     { name: 'a request that the server takes back goes on', find: 'context?.signal ?? context?.mcpReq?.signal', replace: 'undefined' }),
   ...mutationsOf('lib/client/handle-url-elicitation.ts', RUN,
     { name: 'messages of servers are shown as they come', find: 'plainText(message, MESSAGE_LENGTH)', replace: 'message' },
     { name: 'names of servers are shown as they come', find: 'plainText((title ?? name)!, NAME_LENGTH)', replace: '(title ?? name)!' },
     { name: 'it goes on when the connection has ended', find: "visits.abort(new UrlElicitationError('closed'))", replace: '' },
-    { name: 'whoever listened before hears nothing more', find: 'before?.call(client)', replace: '' },
-    { name: 'it takes off what others have put on since', find: 'if (client.onclose === onclose) client.onclose = before', replace: 'client.onclose = before' },
+    { name: 'whoever listened before hears nothing more', find: 'before?.call(client)', replace: '', tests: LISTENERS },
+    { name: 'it takes off what others have put on since', find: 'if (client.onclose === onclose) client.onclose = before', replace: 'client.onclose = before', tests: LISTENERS },
     { name: 'it goes on after close', find: "visits.close(new UrlElicitationError('closed'))", replace: '' }),
   ...mutationsOf('lib/client/options.ts', RUN,
-    { name: 'anything is a client', find: "typeof client?.[name] !== 'function'", replace: 'client === null' },
+    { name: 'anything is a client', find: "typeof client?.[name] !== 'function'", replace: 'client === null', tests: REQUESTS },
     { name: 'http to this machine is opened without being asked for', find: 'options[allowLoopbackHttp] === true', replace: 'true', tests: [...URLS, ...RUN, ...REQUESTS] })
 ]

@@ -187,7 +187,7 @@ t.test('requests for other hosts and from other web sites are refused, before an
     for await (const chunk of response) body += chunk
     return { status: response.statusCode, body }
   }
-  const refused: ReadonlyArray<Record<string, string>> = [{ host: 'attacker.example.com' }, { host: `attacker.example.com:${url.port}` }, { host: '127.0.0.1' }, { origin: 'https://attacker.example.com' },
+  const refused: ReadonlyArray<Record<string, string>> = [{ host: 'attacker.example.com' }, { host: `attacker.example.com:${url.port}` }, { host: `${url.host}.attacker.example.com` }, { host: '127.0.0.1' }, { origin: 'https://attacker.example.com' },
     { origin: 'null' }, { origin: `https://127.0.0.1:${url.port}` }, { origin: `${url.origin}.attacker.example.com` }, { origin: 'https://app.example.com:8443' }, { authorization: '', host: 'attacker.example.com' }]
   for (const headers of refused) {
     const { status, body } = await ask(headers)

@@ -1,8 +1,12 @@
 import cors from '@fastify/cors'
-import Fastify from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify'
+import { EventEmitter } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { AuthInfo } from '../../lib/endpoint/bearer.js'
 import { mcpEndpoint, type EndpointServer } from '../../lib/endpoint/index.js'
+import { createSessions } from '../../lib/endpoint/sessions.js'
+import type { EndpointSettings } from '../../lib/endpoint/types.js'
 import { INITIALIZE, sdks, seen, startEndpoint, type Endpoint, type Seen } from '../fixtures/endpoint.js'
 
 interface Started extends Endpoint {
@@ -65,8 +69,7 @@ for (const sdk of ['v1', 'v2'] as const) {
     const unknown = await (await request('POST', own, ping, inSession('unknown'))).text()
     const strangers = {
       'another user': await token('b'),
-      'another client': await token('a', { client_id: 'client-2' }),
-      'a user and client that read alike': await token('a","client-1', { client_id: '', azp: 'x' })
+      'another client': await token('a', { client_id: 'client-2' })
     }
     for (const [name, stranger] of Object.entries(strangers)) {
       for (const method of ['POST', 'GET', 'DELETE']) {
@@ -76,6 +79,8 @@ for (const sdk of ['v1', 'v2'] as const) {
       }
     }
     t.equal((await request('POST', own, ping, inSession(other))).status, 404)
+    const quoted = await initialize(await token('a', { client_id: 'b","c' }))
+    t.equal((await request('POST', await token('a","b', { client_id: 'c' }), ping, inSession(quoted))).status, 404, 'a user and a client that read alike')
     t.match(await (await call(await token('a', { scope: 'mcp:tools', jti: 'a newer token' }), session, 'whoami')).text(), /"text":"a"/, 'and by them with any token')
     t.match(unknown, /"code":-32001/)
   })
@@ -116,6 +121,17 @@ for (const sdk of ['v1', 'v2'] as const) {
     t.equal(refused.status, 406, 'what the SDK refuses')
     t.ok(await initialize(own))
     t.equal((await request('POST', own, INITIALIZE, inSession(await initialize(own)))).status, 400, 'it begins once')
+  })
+
+  t.test(`${sdk}: DELETE ends a call that is running, without an answer`, async t => {
+    const { request, token, initialize, call, calls } = await start(t, sdk, { jsonResponse: true })
+    const own = await token()
+    const session = await initialize(own)
+    const answer = call(own, session, 'wait').then(async response => await response.text()).catch(() => 'cut off')
+    await until(() => calls.waiting.length === 1)
+    t.equal((await request('DELETE', own, undefined, inSession(session))).status, 200)
+    t.equal(await answer, 'cut off')
+    calls.waiting[0]!()
   })
 
   t.test(`${sdk}: DELETE ends a session`, async t => {
@@ -294,4 +310,20 @@ t.test('an endpoint is registered without a prefix', async t => {
     await child.register(mcpEndpoint, { createServer: () => sdks.v1(seen()), auth: { issuer: 'https://login.example.com', resource: 'https://mcp.example.com/mcp' } })
   }, { prefix: '/v1' })
   await t.rejects(async () => await ready, { code: 'FST_MCP_CONNECT_OPTIONS', message: /register it without a prefix/ })
+})
+
+t.test('once the application closes no session begins, and one that fails to end is told to the operator', async t => {
+  const log: unknown[] = []
+  const auth = { clientId: 'client-1', extra: { iss: 'https://login.example.com', sub: 'a' } } as unknown as AuthInfo
+  const answer = new EventEmitter()
+  const [request, reply] = [{ method: 'POST' } as FastifyRequest, { raw: answer } as unknown as FastifyReply]
+  const sessions = createSessions({ sessionIdleMs: 1000, maxSessions: 1 } as EndpointSettings, async sessionId => ({
+    sessionId,
+    handle: async () => { answer.emit('close') },
+    close: async () => { throw new Error('it does not end') }
+  }), { error: (...args: unknown[]) => { log.push(args) } } as unknown as FastifyBaseLogger)
+  t.equal(await sessions.open(request, reply, auth), 'opened')
+  await sessions.close()
+  t.match(log, [[{ err: { message: 'it does not end' } }, 'mcp-connect: an MCP session failed to end']])
+  t.equal(await sessions.open(request, reply, auth), 'too many')
 })

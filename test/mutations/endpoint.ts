@@ -72,7 +72,6 @@ export const endpoint = [
     { name: 'hosts may have wildcards', find: '/^([a-z0-9._-]+|', replace: '/^([a-z0-9.*_-]+|' },
     { name: 'origins may have wildcards', find: "!value.includes('*') && URL.canParse(value)", replace: 'URL.canParse(value)' }),
   ...mutationsOf('lib/endpoint/sdk-v2.ts', ERAS,
-    { name: 'the handler of SDK v2 serves earlier revisions, too', find: "legacy: 'reject'", replace: "legacy: 'stateless'" },
     { name: 'each request counts as one of 2026-07-28', find: 'if (await isLegacyRequest(toWebRequest(request, origin), request.body)) return false', replace: '' },
     { name: 'handlers of 2026-07-28 do not know the user', find: 'whenGone(reply)), { authInfo, parsedBody: request.body }))', replace: 'whenGone(reply)), { parsedBody: request.body }))' })
 ]

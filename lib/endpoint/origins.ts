@@ -14,7 +14,8 @@ export function createOriginCheck ({ auth, allowedHosts, allowedOrigins }: Endpo
   const origins = new Set([own, ...allowedOrigins])
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { host = request.headers[':authority'], origin } = request.headers      // HTTP/2 says it otherwise
+    const { origin } = request.headers
+    const host = hostOf(request)
     if (!hosts.has(String(host).toLowerCase())) {
       request.log.info({ host }, 'mcp-connect: a request for another host was refused; if the host is yours, put it into allowedHosts')
       return refuse(reply, 403, 'This Host is not served here')
@@ -24,4 +25,9 @@ export function createOriginCheck ({ auth, allowedHosts, allowedOrigins }: Endpo
       return refuse(reply, 403, 'Requests from this Origin are refused')
     }
   }
+}
+
+/** HTTP/2 says it otherwise; and where the target of a request names a host, `Host` does not count (RFC 9112 section 3.2.2). */
+function hostOf ({ url, headers: { host, ':authority': authority } }: FastifyRequest): string | undefined {
+  return url.startsWith('/') ? host ?? authority?.toString() : new URL(url).host
 }

@@ -15,7 +15,8 @@ export function takeOver (reply: FastifyReply): ServerResponse {
 /** A request without its body, which has been read. */
 export function toWebRequest ({ method, headers, url }: FastifyRequest, origin: string, signal?: AbortSignal): Request {
   const fields = Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one): [string, string] => [name, one]))
-  return new Request(origin + url, { method, headers: fields.filter(([name]) => !name.startsWith(':')), ...signal !== undefined && { signal } })
+  const { pathname, search } = new URL(url, origin)        // a target may name the host, too
+  return new Request(origin + pathname + search, { method, headers: fields.filter(([name]) => !name.startsWith(':')), ...signal !== undefined && { signal } })
 }
 
 /** Aborts when the client goes before it has its answer. */

@@ -5,7 +5,7 @@ import { elicitation, startModern, startV1, type Answers, type AskingServer } fr
 import { connectClient, createClient, type SdkClient } from '../fixtures/sdk-clients.js'
 
 t.setTimeout(400_000)
-/** What does not come to an end turns red, and does not keep the others from running. */
+/** What does not come to an end turns red, and does not keep the others from running. tap writes into what it is given: each test has a copy. */
 const LIMITED = { timeout: 30_000 }
 
 const tick = async (): Promise<void> => { await new Promise(resolve => { setImmediate(resolve) }) }
@@ -29,7 +29,7 @@ async function answeredModern (t: Test, options: Partial<UrlElicitationOptions>)
   return given
 }
 
-t.test('accept waits for the server, or for the person, whoever says so first', LIMITED, async t => {
+t.test('accept waits for the server, or for the person, whoever says so first', { ...LIMITED }, async t => {
   let opened = (): void => {}
   const open = new Promise<void>(resolve => { opened = resolve })
   const { server } = await set(t, { open: () => { opened() } })
@@ -46,7 +46,7 @@ t.test('accept waits for the server, or for the person, whoever says so first', 
   t.strictSame(await manual.server.elicit(elicitation('a')), { action: 'accept' })
 })
 
-t.test('without an id nobody can say that it is complete: accept, at once or when the person is done', LIMITED, async t => {
+t.test('without an id nobody can say that it is complete: accept, at once or when the person is done', { ...LIMITED }, async t => {
   t.strictSame(await answeredModern(t, {}), { acme: { action: 'accept' } })
   let asked = 0
   t.strictSame(await answeredModern(t, { done: async () => { asked += 1 } }), { acme: { action: 'accept' } })
@@ -55,7 +55,7 @@ t.test('without an id nobody can say that it is complete: accept, at once or whe
   t.strictSame(await answeredModern(t, { done: async () => { await new Promise(() => {}) }, timeoutMs: 20 }), { acme: { action: 'cancel' } })
 })
 
-t.test('S1036-16 what did not come to an end is as if the person had gone away', LIMITED, async t => {
+t.test('S1036-16 what did not come to an end is as if the person had gone away', { ...LIMITED }, async t => {
   const late = await set(t, { timeoutMs: 20 })
   t.strictSame(await late.server.elicit(elicitation('a')), { action: 'cancel' })
   const without = await set(t, { open: () => { throw new Error('no browser') } })
@@ -64,7 +64,7 @@ t.test('S1036-16 what did not come to an end is as if the person had gone away',
   t.strictSame(await gaveUp.server.elicit(elicitation('a')), { action: 'cancel' })
 })
 
-t.test('a dialog that fails is no matter of the server', LIMITED, async t => {
+t.test('a dialog that fails is no matter of the server', { ...LIMITED }, async t => {
   const { server } = await set(t, { consent: async () => { throw new Error('/home/alice/.config is broken') } })
   const error = await server.elicit(elicitation('a')).catch(error => error)
   t.match(error, { code: -32603, message: /The client could not ask/ })
@@ -76,7 +76,7 @@ t.test('a dialog that fails is no matter of the server', LIMITED, async t => {
   await t.rejects(run(async () => await client.callTool({ name: 'list-issues' })), { message: 'no dialog' }, 'who called is told')
 })
 
-t.test('a request that the server takes back takes its dialog down, and opens nothing', LIMITED, async t => {
+t.test('a request that the server takes back takes its dialog down, and opens nothing', { ...LIMITED }, async t => {
   const controller = new AbortController()
   let opened = 0
   let down = (): void => {}
@@ -98,7 +98,7 @@ t.test('a request that the server takes back takes its dialog down, and opens no
   t.equal(opened, 0)
 })
 
-t.test('a request and an error that ask for the same share one dialog', LIMITED, async t => {
+t.test('a request and an error that ask for the same share one dialog', { ...LIMITED }, async t => {
   let asked = 0
   const { server, handle } = await set(t, { consent: async () => { asked += 1; return 'open' }, open: async () => { await pushed; await server.complete('a') } })
   let first = true
@@ -114,7 +114,7 @@ t.test('a request and an error that ask for the same share one dialog', LIMITED,
   t.equal(asked, 1)
 })
 
-t.test('options are checked, and so is the client', LIMITED, async t => {
+t.test('options are checked, and so is the client', { ...LIMITED }, async t => {
   const consent = async (): Promise<'open'> => 'open'
   const wrong: ReadonlyArray<readonly [unknown, RegExp]> = [
     [undefined, /consent/], [{}, /must be a function .*at consent/s], [{ consent: 'open' }, /consent/], [{ consent, open: 'xdg-open' }, /must be a function .*at open/s], [{ consent, done: true }, /must be a function .*at done/s],

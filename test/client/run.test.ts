@@ -5,7 +5,7 @@ import { elicitation, startV1, type Asked, type AskingServer } from '../fixtures
 import { connectClient, createClient, type SdkClient } from '../fixtures/sdk-clients.js'
 
 t.setTimeout(400_000)
-/** What does not come to an end turns red, and does not keep the others from running. */
+/** What does not come to an end turns red, and does not keep the others from running. tap writes into what it is given: each test has a copy. */
 const LIMITED = { timeout: 30_000 }
 
 const FAILED = { code: 'FST_MCP_CONNECT_URL_ELICITATION' }
@@ -59,7 +59,7 @@ function asksOnce (id: string): () => Promise<string> {
   }
 }
 
-t.test('S1036-08 the person sees what would be opened, who asks, and why in plain text', LIMITED, async t => {
+t.test('S1036-08 the person sees what would be opened, who asks, and why in plain text', { ...LIMITED }, async t => {
   const seen: UrlRequest[] = []
   const message = 'Pay\u202E\u0007 now\n\u200Bplease <b>&amp;</b>\u2066'.padEnd(900, '!')
   const { call } = await set(t, [[{ ...elicitation('x', 'https://b\u00FCcher.example:8443/connect/x'), message }]], { consent: async request => { seen.push(request); return 'open' } })
@@ -69,7 +69,7 @@ t.test('S1036-08 the person sees what would be opened, who asks, and why in plai
   t.equal(seen[0]!.message.length, 500)
 })
 
-t.test('nothing is opened without a yes', LIMITED, async t => {
+t.test('nothing is opened without a yes', { ...LIMITED }, async t => {
   for (const [answer, reason] of [['decline', 'declined'], ['cancel', 'cancelled']] as const) {
     const { call, story } = await set(t, [[elicitation('a')]], { consent: async () => answer })
     await t.rejects(call(), { ...FAILED, reason })
@@ -85,7 +85,7 @@ t.test('nothing is opened without a yes', LIMITED, async t => {
   t.strictSame(story, ['call', 'ask a'])
 })
 
-t.test('several are asked for one after the other, in order, before the request is made again', LIMITED, async t => {
+t.test('several are asked for one after the other, in order, before the request is made again', { ...LIMITED }, async t => {
   const { call, story } = await set(t, [[elicitation('a'), elicitation('b'), elicitation('c')]])
   t.equal(await call(), 'issues')
   t.strictSame(story, ['call', 'ask a', 'open a', 'ask b', 'open b', 'ask c', 'open c', 'call'])
@@ -95,7 +95,7 @@ t.test('several are asked for one after the other, in order, before the request 
   t.strictSame(declined.story, ['call', 'ask a'], 'the next one is not asked for any more')
 })
 
-t.test('one refused URL, and nobody is asked for any of them', LIMITED, async t => {
+t.test('one refused URL, and nobody is asked for any of them', { ...LIMITED }, async t => {
   for (const [url, refusal] of [['http://acme.example/', 'not_https'], ['https://10.0.0.1/', 'private_address'], ['https://a@acme.example/', 'userinfo'], ['/x', 'not_absolute'], ['javascript:1', 'not_https'], [`https://acme.example/${'x'.repeat(3000)}`, 'too_long']] as const) {
     const { call, story } = await set(t, [{ data: { elicitations: [elicitation('a'), elicitation('b', url)] } }])
     const error = await call().catch(error => error)
@@ -106,7 +106,7 @@ t.test('one refused URL, and nobody is asked for any of them', LIMITED, async t 
   }
 })
 
-t.test('loopback is let through for development alone', LIMITED, async t => {
+t.test('loopback is let through for development alone', { ...LIMITED }, async t => {
   const asked = [elicitation('a', 'http://127.0.0.1:3000/connect/a')]
   const strict = await set(t, [asked])
   await t.rejects(strict.call(), { ...FAILED, refusal: 'not_https' })
@@ -114,7 +114,7 @@ t.test('loopback is let through for development alone', LIMITED, async t => {
   t.equal(await loose.call(), 'issues')
 })
 
-t.test('what is wrong about -32042 asks nobody for anything', LIMITED, async t => {
+t.test('what is wrong about -32042 asks nobody for anything', { ...LIMITED }, async t => {
   const good = elicitation('a')
   const wrong = [null, 7, 'x', [], {}, { ...good, mode: 'form' }, { ...good, mode: undefined }, { ...good, elicitationId: '' }, { ...good, elicitationId: 7 }, { ...good, elicitationId: undefined }, { ...good, url: undefined }, { ...good, url: 7 }, { mode: 'form', message: 'Your password?', requestedSchema: {} }]
   for (const elicitations of [[], wrong, 'x', { 0: good, length: 1 }, 7, true]) {
@@ -135,20 +135,20 @@ t.test('what is wrong about -32042 asks nobody for anything', LIMITED, async t =
   t.equal(many.story.filter(line => line.startsWith('ask')).length, 10)
 })
 
-t.test('other errors are passed on as they are', LIMITED, async t => {
+t.test('other errors are passed on as they are', { ...LIMITED }, async t => {
   const { handle } = await set(t, [])
   const error = Object.assign(new Error('x'), { code: -32602, data: { elicitations: [elicitation('a')] } })
   t.equal(await handle.run(async () => { throw error }).catch(error => error), error)
   t.equal(await handle.run(async () => { throw null }).catch(error => error), null)  // eslint-disable-line no-throw-literal
 })
 
-t.test('S1036-16 it waits so long and no longer', LIMITED, async t => {
+t.test('S1036-16 it waits so long and no longer', { ...LIMITED }, async t => {
   const { call, story } = await set(t, [[elicitation('a')]], { open: () => {}, timeoutMs: 30 })
   await t.rejects(call(), { ...FAILED, reason: 'timed_out' })
   t.strictSame(story, ['call', 'ask a', 'open a'])
 })
 
-t.test('notifications of unknown ids are ignored, and so are repeated ones', LIMITED, async t => {
+t.test('notifications of unknown ids are ignored, and so are repeated ones', { ...LIMITED }, async t => {
   const { call, story, server } = await set(t, [[elicitation('a')], [elicitation('b')]], {
     async open (url) {
       await server.complete('unknown')
@@ -164,7 +164,7 @@ t.test('notifications of unknown ids are ignored, and so are repeated ones', LIM
   t.strictSame(story, ['call', 'ask a', 'open a', 'call', 'ask b', 'open b'])
 })
 
-t.test('nor does one count whose id was not known when it came', LIMITED, async t => {
+t.test('nor does one count whose id was not known when it came', { ...LIMITED }, async t => {
   const { handle, server, story } = await set(t, [], { consent: async ({ url }) => url.endsWith('probe') ? 'decline' : 'open' })
   const ask = asksOnce('a')
   await handle.run(async () => {
@@ -176,7 +176,7 @@ t.test('nor does one count whose id was not known when it came', LIMITED, async 
   t.strictSame(story, ['ask probe', 'ask a', 'open a'])
 })
 
-t.test('a notification counts that comes before anybody waits for it', LIMITED, async t => {
+t.test('a notification counts that comes before anybody waits for it', { ...LIMITED }, async t => {
   let moot: AbortSignal | undefined
   const { call, story, server } = await set(t, [[elicitation('a'), elicitation('b')]], {
     async consent (_request, { signal }) {
@@ -194,7 +194,7 @@ t.test('a notification counts that comes before anybody waits for it', LIMITED, 
   t.ok(moot!.aborted)
 })
 
-t.test('the person can say that they are done, or give up', LIMITED, async t => {
+t.test('the person can say that they are done, or give up', { ...LIMITED }, async t => {
   const done = await set(t, [[elicitation('a')]], { open: () => {}, done: async () => {} })
   t.equal(await done.call(), 'issues')
   const gaveUp = await set(t, [[elicitation('a')]], { open: () => {}, done: async () => { throw new Error('gave up') } })
@@ -205,7 +205,7 @@ t.test('the person can say that they are done, or give up', LIMITED, async t => 
   t.ok(moot!.aborted)
 })
 
-t.test('the same URL once more ends it', LIMITED, async t => {
+t.test('the same URL once more ends it', { ...LIMITED }, async t => {
   const { call, story } = await set(t, () => [elicitation('a')])
   await t.rejects(call(), { ...FAILED, reason: 'repeated' })
   t.strictSame(story, ['call', 'ask a', 'open a', 'call'])
@@ -215,7 +215,7 @@ t.test('the same URL once more ends it', LIMITED, async t => {
   await t.rejects(relabelled.call(), { ...FAILED, reason: 'repeated' }, 'under another id, too')
 })
 
-t.test('so does the end of the budget', LIMITED, async t => {
+t.test('so does the end of the budget', { ...LIMITED }, async t => {
   for (const rounds of [undefined, 1, 5]) {
     let count = 0
     const { call, story } = await set(t, () => [elicitation(String(count += 1))], rounds === undefined ? {} : { rounds })
@@ -225,14 +225,14 @@ t.test('so does the end of the budget', LIMITED, async t => {
   }
 })
 
-t.test('a browser that cannot be opened ends it, without the URL', LIMITED, async t => {
+t.test('a browser that cannot be opened ends it, without the URL', { ...LIMITED }, async t => {
   const { call } = await set(t, [[elicitation('a')]], { open: url => { throw new Error(url) } })
   const error = await call().catch(error => error)
   t.match(error, { ...FAILED, reason: 'not_opened' })
   t.notMatch(inspect(error, { showHidden: true, depth: 9 }), /connect\/a/)
 })
 
-t.test('requests at once share one dialog where they need the same, and wait their turn where not', LIMITED, async t => {
+t.test('requests at once share one dialog where they need the same, and wait their turn where not', { ...LIMITED }, async t => {
   let missing = true
   let dialogs = 0
   const { call, story, server } = await set(t, () => missing ? [elicitation('a')] : null, {
@@ -259,7 +259,7 @@ t.test('requests at once share one dialog where they need the same, and wait the
   t.strictSame(others.story, ['ask x', 'open x', 'ask y', 'open y', 'ask z', 'open z'])
 })
 
-t.test('a request under way whose elicitation another one has completed needs no dialog', LIMITED, async t => {
+t.test('a request under way whose elicitation another one has completed needs no dialog', { ...LIMITED }, async t => {
   let late = (): void => {}
   const held = new Promise<void>(resolve => { late = resolve })
   let came = (): void => {}
@@ -288,7 +288,7 @@ t.test('a request under way whose elicitation another one has completed needs no
   t.equal(story.filter(line => line === 'ask a').length, 1)
 })
 
-t.test('who aborts a request waits no longer; who joined in goes on', LIMITED, async t => {
+t.test('who aborts a request waits no longer; who joined in goes on', { ...LIMITED }, async t => {
   const controller = new AbortController()
   let moot: AbortSignal | undefined
   const { call, handle, story, server } = await set(t, [[elicitation('a')]], { consent: async (_request, { signal }) => { moot = signal; return 'open' }, open: () => {} })
@@ -319,7 +319,7 @@ t.test('who aborts a request waits no longer; who joined in goes on', LIMITED, a
   t.strictSame(before.story, ['call'])
 })
 
-t.test('closing ends what is under way, and takes everything off the client', LIMITED, async t => {
+t.test('closing ends what is under way, and takes everything off the client', { ...LIMITED }, async t => {
   const waiting = await set(t, () => [elicitation('a')], { open: () => {} })
   const { handle, client, story } = waiting
   const call = waiting.call()
@@ -343,7 +343,7 @@ t.test('closing ends what is under way, and takes everything off the client', LI
   handle.close()
 })
 
-t.test('nothing is left behind after 1000 runs', LIMITED, async t => {
+t.test('nothing is left behind after 1000 runs', { ...LIMITED }, async t => {
   const { handle, server } = await set(t, [])
   const controller = new AbortController()
   const { signal } = controller

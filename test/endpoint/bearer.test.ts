@@ -179,8 +179,8 @@ t.test('protected resource metadata are there for pages of any origin', async t 
 t.test('requests for other hosts and from other web sites are refused, before anything else', async t => {
   const { url, token, issuer, servers } = await start(t, { allowedHosts: ['internal.example.com:8080'], allowedOrigins: ['https://app.example.com'] })
   const bearer = `Bearer ${await token()}`
-  const ask = async (headers: Record<string, string>): Promise<{ status: number, body: string }> => {
-    const sent = rawRequest(url, { method: 'POST', agent: false, headers: { authorization: bearer, accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...headers } })
+  const ask = async (headers: Record<string, string>, target = url.pathname): Promise<{ status: number, body: string }> => {
+    const sent = rawRequest(url, { method: 'POST', path: target, agent: false, headers: { authorization: bearer, accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...headers } })
     sent.end(JSON.stringify(INITIALIZE))
     const [response] = await once(sent, 'response')
     let body = ''
@@ -197,4 +197,7 @@ t.test('requests for other hosts and from other web sites are refused, before an
   t.strictSame([issuer.requests, servers], [[], []], 'no token was looked at')
   const taken: ReadonlyArray<Record<string, string>> = [{}, { host: 'Internal.Example.com:8080' }, { origin: url.origin }, { origin: 'https://app.example.com' }]
   for (const headers of taken) t.equal((await ask(headers)).status, 200, JSON.stringify(headers))
+
+  t.equal((await ask({}, 'http://attacker.example.com/mcp')).status, 403, 'a target that names a host says more than Host')
+  t.equal((await ask({ host: 'attacker.example.com' }, url.href)).status, 200)
 })

@@ -113,6 +113,21 @@ async function connectsAndCalls (file) {
   })
 }
 
+/** A server and a client in one, which says what it would open in a browser, and what it has got in the end. */
+async function opensAndGoesOn (file) {
+  await withApplication(join('consumers/out', file), consumer, async ({ follow }, { lines, closed }) => {
+    const said = []
+    for await (const line of lines) {
+      const message = JSON.parse(line)
+      said.push(Object.keys(message)[0])
+      if (message.open !== undefined) await follow(message.open)
+      if (message.content !== undefined) assertIssues(message.content[0].text)
+    }
+    assert.deepEqual(said, ['open', 'content'])
+    assert.equal((await closed)[0], 0)
+  })
+}
+
 function assertIssues (text) {
   assert.match(text, /^{"account":"alice@acme\.example","issues":\[{"number":1,/)
 }
@@ -146,6 +161,7 @@ async function strangerFollowsReadme (tarball) {
 
 async function applicationsRun () {
   await Promise.all([connectsAndCalls('app.mjs'), connectsAndCalls('app.cjs')])
+  await Promise.all([opensAndGoesOn('v2.mjs'), opensAndGoesOn('v2.cjs')])
   assert.equal(await prints('stores.mjs'), 'sqlite,redis,cluster,postgres')
   assert.match(await prints('contracts.cjs'), /^[1-9]\d$/)
 }
@@ -179,9 +195,9 @@ try {
   })
 
   await step('applications', async () => {
-    await install(await Promise.all(['@modelcontextprotocol/sdk', 'ioredis', 'libsql', 'pg', '@types/pg'].map(ours)))
+    await install(await Promise.all(['@modelcontextprotocol/sdk', '@modelcontextprotocol/server', '@modelcontextprotocol/client', 'ioredis', 'libsql', 'pg', '@types/pg'].map(ours)))
     await Promise.all([compile('tsconfig.json'), compile('tsconfig.commonjs.json')])
-    await compileOwn('tsconfig.bundler.json')
+    await Promise.all([compileOwn('tsconfig.bundler.json'), ...['tsconfig.v2.json', 'tsconfig.v2-commonjs.json'].map(compileOwn)])
     await applicationsRun()
   })
 

@@ -1,9 +1,10 @@
+import { allowLoopbackHttp } from 'fastify-mcp-connect/client'
 import { once } from 'node:events'
 import { signInClient } from './client-sign-in.js'
 import { describe, HttpBrowser } from './http-browser.js'
 import { acmeCustomers, demoPassword, employees } from './people.js'
 import type { Demo } from './start.js'
-import { connectTerminalClient, type TerminalClient, type ToolResult, type UrlAnswer, type UrlRequest } from './terminal-client.js'
+import { connectTerminalClient, type TerminalClient } from './terminal-client.js'
 import { visit } from './visitor.js'
 
 export interface StoryOptions {
@@ -35,43 +36,48 @@ export async function tellStory (demo: Demo, { auto, signal, say }: StoryOptions
   const tokens = await signInClient({ mcpUrl: demo.mcpUrl, ...demo.client, login: alice.login })
   detail('It now has an access token for the MCP endpoint. The token is for this endpoint alone; Acme would not take it.')
 
-  const client = await connectTerminalClient({ mcpUrl: demo.mcpUrl, accessToken: tokens.accessToken, signal })
+  let asked = false
+  const client = await connectTerminalClient({
+    mcpUrl: demo.mcpUrl,
+    accessToken: tokens.accessToken,
+    signal,
+    elicitation: {
+      timeoutMs: clickingTimeoutMs,
+      [allowLoopbackHttp]: true,
+      async consent ({ url, message }) {
+        asked = true
+        detail('Alice has not connected Acme, so the guard answers instead of the tool.')
+        detail('The JSON-RPC error, as it came over the wire:')
+        detail(JSON.stringify(client.lastError, null, 2))
+        detail(`Message: ${message}`)
+        detail(`Link:    ${url}`)
+        return 'open'
+      },
+      async open (url) {
+        if (auto) {
+          step('Alice opens the link. This run clicks for her, over HTTP with cookies.')
+          await click(url, alice.login, acmeAlice.login, detail)
+          return
+        }
+        step('Open the link in a browser. The client waits for the server to say that it is done.')
+        detail(`At Example Corp (the app) sign in as: ${alice.login}, password: ${demoPassword}`)
+        detail(`At Acme sign in as: ${acmeAlice.login} (no password), then allow.`)
+        detail('Or sign in at Example Corp as bob, to see that a link works for nobody but the one who asked.')
+      }
+    }
+  })
   try {
     step('The client opens an MCP session and says that it can show links (capability elicitation.url).')
     detail(`Tools: ${(await client.toolNames()).join(', ')}`)
 
     step('It calls list-issues.')
-    const answer = await client.callTool('list-issues', { state: 'open' })
-    if (answer.kind === 'result') {
-      detail(`Result: ${resultText('list-issues', answer)}`)
-      detail(`No link this time: Alice connected Acme in an earlier run, and the connection was found in ${demo.database}`)
-    } else {
-      detail('Alice has not connected Acme, so the guard answers instead of the tool.')
-      const request = readLink(answer, detail)
-      detail(`Message: ${request.message}`)
-      detail(`Link:    ${request.url}`)
-
-      step(auto
-        ? 'Alice opens the link. This run clicks for her, over HTTP with cookies.'
-        : 'Open the link in a browser. The client waits for the server to say that it is done.')
-      const completed = client.completed(request.elicitationId, { signal, timeoutMs: clickingTimeoutMs })
-      completed.catch(() => {})
-      if (auto) {
-        await click(request.url, alice.login, acmeAlice.login, detail)
-      } else {
-        detail(`At Example Corp (the app) sign in as: ${alice.login}, password: ${demoPassword}`)
-        detail(`At Acme sign in as: ${acmeAlice.login} (no password), then allow.`)
-        detail('Or sign in at Example Corp as bob, to see that a link works for nobody but the one who asked.')
-      }
-      await completed
-      detail('Notification: notifications/elicitation/complete, with the id of this elicitation.')
-
-      step('The client calls list-issues again.')
-      detail(`Result: ${await expectResult(client, 'list-issues', { state: 'open' })}`)
-    }
+    const result = await resultOf(client, 'list-issues', { state: 'open' })
+    if (asked) step('Notification: notifications/elicitation/complete, with the id of this elicitation. The client calls list-issues again.')
+    detail(`Result: ${result}`)
+    if (!asked) detail(`No link this time: Alice connected Acme in an earlier run, and the connection was found in ${demo.database}`)
 
     step('It calls count-issues, another tool that needs Acme. The connection is there already.')
-    detail(`Result: ${await expectResult(client, 'count-issues')}`)
+    detail(`Result: ${await resultOf(client, 'count-issues')}`)
   } finally {
     await client.close()
   }
@@ -89,13 +95,6 @@ async function interruption (signal: AbortSignal): Promise<void> {
   await once(signal, 'abort')
 }
 
-function readLink ({ wire, requests: [request] }: UrlAnswer, detail: (line: string) => void): UrlRequest {
-  detail('The JSON-RPC error, as it came over the wire:')
-  detail(JSON.stringify(wire, null, 2))
-  if (request == null) throw new Error('the error names no elicitation')
-  return request
-}
-
 async function click (url: string, login: string, acmeLogin: string, detail: (line: string) => void): Promise<void> {
   const last = await visit(new HttpBrowser(), url, {
     login,
@@ -107,13 +106,9 @@ async function click (url: string, login: string, acmeLogin: string, detail: (li
   if (last.status !== 200 || !last.url.pathname.endsWith('/done')) throw new Error(`the clicks ended on the page ${describe(last)}`)
 }
 
-async function expectResult (client: TerminalClient, tool: string, args?: Record<string, unknown>): Promise<string> {
+async function resultOf (client: TerminalClient, tool: string, args?: Record<string, unknown>): Promise<string> {
   const answer = await client.callTool(tool, args)
-  if (answer.kind === 'url') throw new Error(`${tool} asked for a connection again`)
-  return resultText(tool, answer)
-}
-
-function resultText (tool: string, { text, isError }: ToolResult): string {
-  if (isError) throw new Error(`${tool} failed: ${text}`)
-  return text
+  if (answer.kind === 'url') throw new Error(`${tool} was not called again`)
+  if (answer.isError) throw new Error(`${tool} failed: ${answer.text}`)
+  return answer.text
 }

@@ -4,6 +4,7 @@ import {
   ElicitationCompleteNotificationSchema, isJSONRPCErrorResponse, UrlElicitationRequiredError,
   type JSONRPCErrorResponse
 } from '@modelcontextprotocol/sdk/types.js'
+import { handleUrlElicitation, urlMode as urlModeCapability, type UrlElicitationOptions } from 'fastify-mcp-connect/client'
 
 export interface TerminalClientOptions {
   readonly mcpUrl: string
@@ -11,6 +12,8 @@ export interface TerminalClientOptions {
   readonly accessToken: () => Promise<string>
   /** Whether it declares URL-mode elicitation, as few clients do. @default true */
   readonly urlMode?: boolean
+  /** Has it lead the person through links, and call again. Without it, a call that needs one is answered with the link. */
+  readonly elicitation?: UrlElicitationOptions
   /** Closes it early, so that no call waits any longer. */
   readonly signal?: AbortSignal
 }
@@ -39,6 +42,8 @@ export type ToolAnswer = ToolResult | UrlAnswer
 
 export interface TerminalClient {
   readonly client: Client
+  /** The last JSON-RPC error, as it came over the wire. */
+  readonly lastError: JSONRPCErrorResponse['error'] | undefined
   /** Names of the tools that the server offers. */
   toolNames (): Promise<string[]>
   callTool (name: string, args?: Record<string, unknown>): Promise<ToolAnswer>
@@ -48,7 +53,7 @@ export interface TerminalClient {
 }
 
 /** An MCP client that can show a link: it declares URL-mode elicitation, unless told otherwise, and listens for completion. */
-export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = true, signal }: TerminalClientOptions): Promise<TerminalClient> {
+export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = true, elicitation, signal }: TerminalClientOptions): Promise<TerminalClient> {
   const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), {
     fetch: async (url, init) => {
       const headers = new Headers(init?.headers)
@@ -61,14 +66,16 @@ export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = tr
     if (isJSONRPCErrorResponse(message)) lastError = message.error
   }
 
-  const capabilities = urlMode ? { elicitation: { url: {} } } : {}
-  const client = new Client({ name: 'terminal-client', version: '1.0.0' }, { capabilities })
+  const client = new Client({ name: 'terminal-client', version: '1.0.0' }, { capabilities: urlMode ? urlModeCapability : {} })
   const complete = new Set<string>()
   const waiting = new Map<string, () => void>()
-  client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params: { elicitationId } }) => {
-    complete.add(elicitationId)
-    waiting.get(elicitationId)?.()
-  })
+  const handle = elicitation === undefined ? undefined : handleUrlElicitation(client, elicitation)
+  if (handle === undefined) {
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params: { elicitationId } }) => {
+      complete.add(elicitationId)
+      waiting.get(elicitationId)?.()
+    })
+  }
   signal?.throwIfAborted()
   const closeEarly = () => { client.close().catch(() => {}) }
   signal?.addEventListener('abort', closeEarly, { once: true })
@@ -76,13 +83,15 @@ export async function connectTerminalClient ({ mcpUrl, accessToken, urlMode = tr
 
   return {
     client,
+    get lastError () { return lastError },
     async toolNames () {
       const { tools } = await client.listTools()
       return tools.map(({ name }) => name)
     },
     async callTool (name, args = {}) {
       try {
-        const { content, isError } = await client.callTool({ name, arguments: args })
+        const call = async () => await client.callTool({ name, arguments: args })
+        const { content, isError } = handle === undefined ? await call() : await handle.run(call)
         const text = (content as Array<{ text?: string }>).map(part => part.text ?? '').join('\n')
         return { kind: 'result', text, isError: isError === true }
       } catch (error) {

@@ -140,7 +140,7 @@ t.test('a vault that hangs while it is sealed anew does not keep the application
   await paused.reached
   const begun = performance.now()
   await after.resealing.close()
-  t.ok(performance.now() - begun < 5000)
+  t.ok(performance.now() - begun < 30_000)
   t.strictSame(await keysOf(vault, after), new Set([idOf(oldKey)]))
   paused.resume()
 })

@@ -222,7 +222,7 @@ t.test('accept is consent, and says nothing of who is connected', async t => {
 
 t.test('the call goes on as soon as the user has finished, at whichever instance', async t => {
   const keys = [randomBytes(32).toString('base64')]
-  const server = await startServer(t, { keys })
+  const server = await startServer(t, { keys, waitMs: 45_000 })
   const other = await startServer(t, { keys, at: server.acme, store: server.store })
   const { call } = modernCaller(t, A, () => issuesServer(server))
   const browser = other.browser(A)
@@ -233,7 +233,7 @@ t.test('the call goes on as soon as the user has finished, at whichever instance
   const startedAt = Date.now()
   await browser.get(callback.href)
   t.match(await waiting, { result: { content: [{ text: /rabbit hole/ }], resultType: 'complete' } })
-  t.ok(Date.now() - startedAt < 10_000, 'it was told')
+  t.ok(Date.now() - startedAt < 30_000, 'it was told')
 })
 
 t.test('one of two providers is not enough, and the second is waited for', async t => {
@@ -273,7 +273,7 @@ t.test('the call ends when the user declines on the page, and says so', async t 
 })
 
 t.test('shutdown ends what waits, at once and with the text', async t => {
-  const server = await startServer(t)
+  const server = await startServer(t, { waitMs: 45_000 })
   const { call } = modernCaller(t, A, () => issuesServer(server))
   await call('tools/call', { name: 'issues' })
   const waits = untilWaiting(t, server)
@@ -282,7 +282,7 @@ t.test('shutdown ends what waits, at once and with the text', async t => {
   const startedAt = Date.now()
   await Promise.all([server.app.close(), waiting])
   t.match(await waiting, isError(NOT_FINISHED))
-  t.ok(Date.now() - startedAt < 10_000)
+  t.ok(Date.now() - startedAt < 30_000)
 })
 
 /** Calls a guarded handler as SDK v2 would, without the SDK. */

@@ -1,6 +1,7 @@
 import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify'
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import { request } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { AuthInfo } from '../../lib/endpoint/bearer.js'
@@ -261,6 +262,16 @@ for (const sdk of ['v1', 'v2'] as const) {
       t.match(Object.fromEntries(response.headers), { 'access-control-allow-origin': origin, 'access-control-expose-headers': 'mcp-session-id' })
       await response.text()
     }
+  })
+
+  t.test(`${sdk}: the target of a request may name the host`, async t => {
+    const { url, token } = await start(t, sdk)
+    const headers = { authorization: `Bearer ${await token()}`, accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+    const sent = request(url, { method: 'POST', path: url.href, agent: false, headers })
+    sent.end(JSON.stringify(INITIALIZE))
+    const [response] = await once(sent, 'response')
+    t.equal(response.statusCode, 200)
+    response.destroy()
   })
 
   t.test(`${sdk}: jsonResponse answers without a stream`, async t => {

@@ -115,9 +115,7 @@ export function createDecide (services: GuardServices): Decide {
   function canElicit ({ urlMode, round, manifest }: GuardedCall): boolean {
     if (urlMode === 'impossible') return false
     if (round !== null && services.strictCapabilities) return true      // the SDK refuses it, with -32021
-    const said: unknown = services.clientSupportsUrl?.(manifest)
-    if (said !== undefined && typeof said !== 'boolean') throw new TypeError('clientSupportsUrl must return true, false or undefined, at once')
-    const supports = said ?? (urlMode === 'declared' || (urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit'))
+    const supports = services.clientSupportsUrl?.(manifest) ?? (urlMode === 'declared' || (urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit'))
     return supports && (round === null || urlMode === 'declared')
   }
 

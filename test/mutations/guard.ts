@@ -37,7 +37,6 @@ export const guard = [
     { name: 'a grant without the scopes that are needed counts', find: '(!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0)', replace: '!usable.includes(one)' },
     { name: 'what the provider has withheld is asked for again and again', find: 'isWithheld(entry!.grant, scopes)', replace: 'isWithheld(entry!.grant, scopes) && scopes.length < 0' },
     { name: 'what the provider has withheld is given to the handler all the same', find: 'missing.length + withheld.length === 0', replace: 'missing.length === 0' },
-    { name: 'a promise of clientSupportsUrl is a yes', find: "if (said !== undefined && typeof said !== 'boolean') throw", replace: 'if (said === null) throw', tests: MODERN },
     { name: 'a client that did not declare URL mode is handed a link', find: "(urlMode === 'declared' || (", replace: "(urlMode !== 'unknown' || (", tests: CAPABILITIES },
     { name: 'a client of which nothing is known is handed a link', find: "services.whenCapabilityUnknown === 'elicit'", replace: 'services.whenCapabilityUnknown !== null', tests: CAPABILITIES },
     { name: 'the operator cannot say that unknown clients have URL mode', find: "services.whenCapabilityUnknown === 'elicit'", replace: 'services.whenCapabilityUnknown === null', tests: CAPABILITIES },

@@ -122,20 +122,34 @@ t.test('2026-07-28: the application closes at once, with calls that are running'
   t.ok(['cut off', 499].includes(await answer))
 })
 
-t.test('2026-07-28: a client that reads slowly gets all of it', async t => {
-  const piece = 'x'.repeat(1 << 20)
-  const endpoint = await startEndpoint(t, () => {
+const PIECE = 'x'.repeat(1 << 20)
+
+async function startWithMuch (t: Test): Promise<Endpoint> {
+  return await startEndpoint(t, () => {
     const server = new McpServer({ name: 'test', version: '1.0.0' })
-    server.registerTool('much', {}, async () => ({ content: Array.from({ length: 20 }, () => ({ type: 'text' as const, text: piece })) }))
+    server.registerTool('much', {}, async () => ({ content: Array.from({ length: 20 }, () => ({ type: 'text' as const, text: PIECE })) }))
     return server
   })
+}
+
+t.test('2026-07-28: a client that does not read keeps no application open', async t => {
+  const endpoint = await startWithMuch(t)
+  const response = await call(endpoint, await endpoint.token(), 'much')
+  const startedAt = performance.now()
+  await endpoint.app.close()
+  t.ok(performance.now() - startedAt < 20_000)
+  await t.rejects(response.text(), 'it was cut off')
+})
+
+t.test('2026-07-28: a client that reads slowly gets all of it', async t => {
+  const endpoint = await startWithMuch(t)
   const response = await call(endpoint, await endpoint.token(), 'much')
   let length = 0
   for await (const chunk of response.body!) {
     length += chunk.length
     await new Promise(resolve => setImmediate(resolve))
   }
-  t.ok(length > 20 * piece.length)
+  t.ok(length > 20 * PIECE.length)
 })
 
 t.test('a revision that nobody knows is refused, and the client is told which are known', async t => {

@@ -15,7 +15,7 @@ export const endpoint = [
     { name: 'one who has too many sessions gets no word of it', find: "case 'too many of one': return refuseForNow(reply, 429,", replace: "case 'too many of one': return refuseForNow(reply, 503," },
     { name: 'nobody learns when there are places again', find: "case 'too many': return refuseForNow(reply, 503, RETRY_AFTER_S, 'There are too many MCP sessions')", replace: "case 'too many': return refuse(reply, 503, 'There are too many MCP sessions')" },
     { name: 'sessions outlive the application', find: 'Promise.all([sessions.close(), sdk?.close()', replace: 'Promise.all([sdk?.close()' },
-    { name: 'answers outlive the application', find: 'sdk?.close(), exchanges.end()])', replace: 'sdk?.close()])', tests: [...ERAS, ...SESSIONS] },
+    { name: 'answers outlive the application', find: 'sdk?.close(), exchanges.end()])', replace: 'sdk?.close()])', tests: ERAS },
     { name: 'errors of the application reach the client', find: 'app.setErrorHandler(answerError)', replace: '' },
     { name: 'bodies in any form are taken', find: 'app.removeAllContentTypeParsers()', replace: '' },
     { name: 'bodies may reach into prototypes', find: "app.getDefaultJsonParser('error', 'error')", replace: "app.getDefaultJsonParser('ignore', 'ignore')" },

@@ -14,7 +14,8 @@ export function createOriginCheck ({ auth, allowedHosts, allowedOrigins }: Endpo
   const origins = new Set([own, ...allowedOrigins])
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { host = request.headers[':authority'], origin } = request.headers      // HTTP/2 says it otherwise
+    const { origin } = request.headers
+    const host = askedHost(request)
     if (!hosts.has(String(host).toLowerCase())) {
       request.log.info({ host }, 'mcp-connect: a request for another host was refused; if the host is yours, put it into allowedHosts')
       return refuse(reply, 403, 'This Host is not served here')
@@ -24,4 +25,9 @@ export function createOriginCheck ({ auth, allowedHosts, allowedOrigins }: Endpo
       return refuse(reply, 403, 'Requests from this Origin are refused')
     }
   }
+}
+
+/** A whole address as the target counts before `Host` (RFC 9112 section 3.2.2); HTTP/2 says it otherwise. */
+function askedHost ({ url, headers }: FastifyRequest): string | undefined {
+  return URL.canParse(url) ? new URL(url).host : headers.host ?? String(headers[':authority'])
 }

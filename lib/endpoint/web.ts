@@ -15,7 +15,7 @@ export function takeOver (reply: FastifyReply): ServerResponse {
 /** A request without its body, which has been read. */
 export function toWebRequest ({ method, headers, url }: FastifyRequest, origin: string, signal?: AbortSignal): Request {
   const fields = Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one): [string, string] => [name, one]))
-  return new Request(origin + url, { method, headers: fields.filter(([name]) => !name.startsWith(':')), ...signal !== undefined && { signal } })
+  return new Request(new URL(url, origin), { method, headers: fields.filter(([name]) => !name.startsWith(':')), ...signal !== undefined && { signal } })
 }
 
 /** Aborts when the client goes before it has its answer. */

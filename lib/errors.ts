@@ -111,7 +111,7 @@ export const URL_ELICITATION_ENDINGS = {
   refused_url: 'the server sent a URL that must not be opened',
   malformed: 'the server asks for URL mode, and names nothing that can be opened',
   repeated: 'the server asks for the same once more after it was finished',
-  budget_spent: 'the server keeps asking for more',
+  budget_spent: 'the server keeps asking for more, or asks for too much at once',
   closed: 'the client was closed'
 } as const
 

@@ -26,6 +26,7 @@ import { createGuard } from './guard/create-guard.js'
 import { createDecide } from './guard/guard.js'
 import { loadSdkCopies } from './guard/sdk-v1-copies.mjs'
 import { loadSdkV2 } from './guard/sdk-v2-copy.mjs'
+import { yesOrNo } from './host-answer.js'
 import { createConfigurations } from './oauth/configuration.js'
 import { isOidcLogin } from './oidc-login.js'
 import { createAudit } from './ops/audit.js'
@@ -49,9 +50,10 @@ const COUNT_TIMEOUT_MS = 1000
 
 async function plugin (app: FastifyInstance, options: McpConnectOptions): Promise<void> {
   const settings = resolveOptions(options)
-  const { baseUrl, prefix, name, store, keys, browser, providers, principal, authorize, limits } = settings
+  const { baseUrl, prefix, name, store, keys, browser, providers, principal, limits } = settings
   assertHost(app, settings, app.prefix + prefix)
   const { log } = app
+  const authorize = async (principal: Principal, provider: string): Promise<boolean> => yesOrNo('authorize', await settings.authorize(principal, provider))
   const state = checkState(store.state)
   const vault = checkVault(settings.vault)
   const closers: Array<() => Promise<unknown>> = []

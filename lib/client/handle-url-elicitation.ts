@@ -3,7 +3,7 @@ import { UrlElicitationError } from '../errors.js'
 import { plainText } from '../plain-text.js'
 import { lead } from './lead.js'
 import { assertClient, resolveClientOptions } from './options.js'
-import { answerCreate } from './requests.js'
+import { answerCreate, type Asked } from './requests.js'
 import type { RawElicitation } from './required.js'
 import { runWithElicitations } from './run.js'
 import { onComplete, onCreate } from './sdk.js'
@@ -28,16 +28,16 @@ export function handleUrlElicitation (client: McpClientLike, options: UrlElicita
   const settings = resolveClientOptions(options)
   const visits = createVisits(async (elicitation, signal) => await lead(elicitation, serverName(client), settings, signal))
   const check = (raw: RawElicitation): Checked<Elicitation> => checkElicitation(raw, settings.loopback)
-  const runs = new AsyncLocalStorage<Set<string>>()
+  const runs = new AsyncLocalStorage<Asked>()
   const end = listen(client, {
-    create: async (params, signal) => await answerCreate({ visits, check }, params, runs.getStore(), signal),
+    create: async (params, signal) => await answerCreate({ visits, check, rounds: settings.rounds }, params, runs.getStore(), signal),
     complete: visits.complete,
     closed: () => { visits.abort(new UrlElicitationError('closed')) }       // the client may be connected again
   })
 
   return {
     async run (call, { signal } = {}) {
-      const asked = new Set<string>()
+      const asked: Asked = { urls: new Set(), underWay: 0, rounds: 0 }
       return await runs.run(asked, async () => await runWithElicitations({ visits, check, rounds: settings.rounds }, { call, asked, signal }))
     },
     close () {

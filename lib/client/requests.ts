@@ -1,5 +1,5 @@
 import { UrlElicitationError } from '../errors.js'
-import { urlParams, type RawElicitation } from './required.js'
+import { MAX_ELICITATIONS, urlParams, type RawElicitation } from './required.js'
 import type { Checked, Elicitation } from './types.js'
 import type { Ending, Visits } from './visits.js'
 
@@ -30,23 +30,43 @@ const ACTIONS: Readonly<Record<Ending, 'accept' | 'decline' | 'cancel'>> = {
 interface Services {
   readonly visits: Visits
   readonly check: (elicitation: RawElicitation) => Checked<Elicitation>
+  readonly rounds: number
+}
+
+/** What the server has asked for in one run. */
+export interface Asked {
+  readonly urls: Set<string>
+  /** Requests that are being answered: those that come together are one round. */
+  underWay: number
+  rounds: number
 }
 
 /**
  * Answers one `elicitation/create`; never with content, and in form mode not at all.
- * @param asked URLs that have been asked for in the run that this belongs to, if that is known
+ * @param asked of the run that this belongs to, if that is known
  */
-export async function answerCreate ({ visits, check }: Services, params: unknown, asked: Set<string> | undefined, signal: AbortSignal | undefined): Promise<{ action: string }> {
+export async function answerCreate ({ visits, check, rounds }: Services, params: unknown, asked: Asked | undefined, signal: AbortSignal | undefined): Promise<{ action: string }> {
   const parsed = urlParams.safeParse(params)
   if (!parsed.success) throw Object.assign(new Error('This client takes elicitation in URL mode only'), { code: INVALID_PARAMS })
   const checked = check(parsed.data)
   if (!checked.ok) throw new RefusedRequest(new UrlElicitationError('refused_url', checked.refusal))
-  const { url } = checked.value
-  if (asked?.has(url) === true) throw new RefusedRequest(new UrlElicitationError('repeated'))
-  asked?.add(url)
+  if (visits.count >= MAX_ELICITATIONS) throw new RefusedRequest(new UrlElicitationError('budget_spent'))
+  const leave = asked === undefined ? () => {} : enter(asked, checked.value.url, rounds)
   try {
     return { action: ACTIONS[await visits.visit(checked.value, signal)] }
   } catch (error) {
     throw new RefusedRequest(error as Error)
+  } finally {
+    leave()
   }
+}
+
+/** Counts a request of a run. @returns what is called when it has been answered */
+function enter (asked: Asked, url: string, rounds: number): () => void {
+  if (asked.urls.has(url)) throw new RefusedRequest(new UrlElicitationError('repeated'))
+  if (asked.underWay === 0 && asked.rounds === rounds) throw new RefusedRequest(new UrlElicitationError('budget_spent'))
+  asked.urls.add(url)
+  if (asked.underWay === 0) asked.rounds += 1
+  asked.underWay += 1
+  return () => { asked.underWay -= 1 }
 }

@@ -8,7 +8,7 @@ export interface RawElicitation {
 }
 
 /** No request needs more third parties than this at once; the others can be asked for when it is made again. */
-const MAX_ELICITATIONS = 10
+export const MAX_ELICITATIONS = 10
 
 const message = z.string().catch('')
 const member = z.object({ mode: z.literal('url'), elicitationId: z.string().min(1).max(1024), url: z.string(), message })
@@ -27,8 +27,9 @@ export function requiredBy (error: unknown): readonly RawElicitation[] | null {
   const { elicitations } = parsed.data.data
   const found: RawElicitation[] = []
   for (const one of Array.isArray(elicitations) ? elicitations : []) {
+    if (found.length === MAX_ELICITATIONS) break
     const { success, data } = member.safeParse(one)
     if (success && !found.some(({ elicitationId, url }) => elicitationId === data.elicitationId || url === data.url)) found.push(data)
   }
-  return found.slice(0, MAX_ELICITATIONS)
+  return found
 }

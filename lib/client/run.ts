@@ -1,5 +1,5 @@
 import { UrlElicitationError } from '../errors.js'
-import { RefusedRequest } from './requests.js'
+import { RefusedRequest, type Asked } from './requests.js'
 import { requiredBy, type RawElicitation } from './required.js'
 import type { Checked, Elicitation } from './types.js'
 import type { Visits } from './visits.js'
@@ -12,8 +12,7 @@ interface Services {
 
 interface Call<T> {
   readonly call: () => Promise<T>
-  /** URLs that have been asked for in this run. */
-  readonly asked: Set<string>
+  readonly asked: Asked
   readonly signal: AbortSignal | undefined
 }
 
@@ -23,6 +22,7 @@ interface Call<T> {
  */
 export async function runWithElicitations<T> (services: Services, { call, asked, signal }: Call<T>): Promise<T> {
   for (let round = 0; ; round += 1) {
+    signal?.throwIfAborted()
     const watch = services.visits.watch()
     try {
       return await call()
@@ -31,10 +31,10 @@ export async function runWithElicitations<T> (services: Services, { call, asked,
       const required = requiredBy(error)
       if (required === null) throw error
       const elicitations = checkAll(required, services.check)
-      if (elicitations.some(({ url }) => asked.has(url))) throw new UrlElicitationError('repeated')
+      if (elicitations.some(({ url }) => asked.urls.has(url))) throw new UrlElicitationError('repeated')
       if (round === services.rounds) throw new UrlElicitationError('budget_spent')
       for (const { id = '', url } of elicitations) {
-        asked.add(url)
+        asked.urls.add(url)
         watch.expected.add(id)
       }
       await visitAll(elicitations, services.visits, watch.ended, signal)

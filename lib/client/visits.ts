@@ -12,6 +12,8 @@ export interface Watch {
 }
 
 export interface Visits {
+  /** How many elicitations are under way, or wait for their turn. */
+  readonly count: number
   /** Leads somebody through an elicitation. One at a time, in the order in which they are asked for; who asks for the same one meanwhile joins in. */
   visit (elicitation: Elicitation, signal?: AbortSignal): Promise<Ending>
   /** `notifications/elicitation/complete`: it may come before anybody waits, for something unknown, and twice. */
@@ -73,6 +75,7 @@ export function createVisits (lead: (elicitation: Elicitation, signal: AbortSign
   }
 
   return {
+    get count () { return underWay.size },
     async visit (elicitation, signal) {
       signal?.throwIfAborted()
       closing.signal.throwIfAborted()

@@ -14,7 +14,7 @@ export interface Exchanges {
 
 export function createExchanges (): Exchanges {
   const open = new Set<ServerResponse>()
-  let onEmpty: (() => void) | undefined
+  const onEmpty = new Set<() => void>()
   return {
     get size () { return open.size },
     add (response, done) {
@@ -23,13 +23,15 @@ export function createExchanges (): Exchanges {
       response.once('close', () => {
         open.delete(response)
         done?.()
-        if (open.size === 0) onEmpty?.()
+        if (open.size > 0) return
+        for (const resolve of onEmpty) resolve()
+        onEmpty.clear()
       })
     },
     async end () {
       if (open.size === 0) return
       const cut = setTimeout(() => { for (const response of open) response.destroy() }, GRACE_MS)
-      await new Promise<void>(resolve => { onEmpty = resolve })
+      await new Promise<void>(resolve => { onEmpty.add(resolve) })
       clearTimeout(cut)
     }
   }

@@ -21,9 +21,19 @@ export async function loadSdk (settings: EndpointSettings, log: FastifyBaseLogge
   }
   const sample = createServer()
   await sample.close()
-  const context = { sample, createServer, settings, log }
+  const context = { sample, createServer: (): EndpointServer => reported(createServer, log), settings, log }
   if (!isV2(sample)) return await (await import('./sdk-v1.js')).loadSdkV1(context)
   return await (await import('./sdk-v2.js')).loadSdkV2(context)
+}
+
+/** What the host's function throws is for the log alone, also where it has the status of an answer. */
+function reported (createServer: () => EndpointServer, log: FastifyBaseLogger): EndpointServer {
+  try {
+    return createServer()
+  } catch (error) {
+    log.error({ err: error }, 'mcp-connect: createServer has failed')
+    throw new Error('createServer has failed')
+  }
 }
 
 function isMcpServer (value: unknown): value is EndpointServer {

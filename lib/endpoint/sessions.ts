@@ -101,16 +101,19 @@ export function createSessions ({ sessionIdleMs, maxSessions }: EndpointSettings
     async open (request, reply, auth) {
       const session = reserve(auth)
       if (typeof session === 'string') return session
+      session.calls += 1                          // so that it makes no room for another one before it has begun
       try {
         session.transport = await connect(session.id, () => {
           session.transport = undefined
           end(session)
         })
+        if (closed) return 'too many'
         await session.handle(request, reply, auth)
         return 'opened'
       } finally {
+        session.calls -= 1
         // Nobody knows the id of a session that did not begin.
-        if (session.transport?.sessionId === undefined) await end(session)
+        if (closed || session.transport?.sessionId === undefined) await end(session)
       }
     },
     async close () {

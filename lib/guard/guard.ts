@@ -4,6 +4,7 @@ import { createConnection } from '../connections/connection.js'
 import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Link, Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, RateLimitedError, StoreContentionError } from '../errors.js'
+import { yesOrNo } from '../host-answer.js'
 import { auditIdsOf, explainInvalidPrincipal, hashClient, parsePrincipal } from '../principal.js'
 import type { Connection, McpConnectOptions, Principal } from '../types.js'
 import type { GuardedCall } from './guarded-call.js'
@@ -115,7 +116,8 @@ export function createDecide (services: GuardServices): Decide {
   function canElicit ({ urlMode, round, manifest }: GuardedCall): boolean {
     if (urlMode === 'impossible') return false
     if (round !== null && services.strictCapabilities) return true      // the SDK refuses it, with -32021
-    const supports = services.clientSupportsUrl?.(manifest) ?? (urlMode === 'declared' || (urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit'))
+    const supports = yesOrNo('clientSupportsUrl',
+      services.clientSupportsUrl?.(manifest) ?? (urlMode === 'declared' || (urlMode === 'unknown' && services.whenCapabilityUnknown === 'elicit')))
     return supports && (round === null || urlMode === 'declared')
   }
 

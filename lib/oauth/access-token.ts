@@ -52,6 +52,7 @@ export function createTokenVerifier (policy: TokenPolicy): (token: string) => Pr
     const keys = pinned ?? await discoverKeys()
     try {
       return await verifyJwt(token, async (header, input) => {
+        if (!isAccessToken(header)) throw new TokenRefusedError('its typ is of another kind of token')
         try {
           return await keys(header, input)
         } catch (error) {
@@ -59,10 +60,15 @@ export function createTokenVerifier (policy: TokenPolicy): (token: string) => Pr
         }
       }, issuer, resource, ['exp', 'sub'])
     } catch (error) {
-      if (error instanceof ProviderUnavailableError) throw error
+      if (error instanceof ProviderUnavailableError || error instanceof TokenRefusedError) throw error
       throw new TokenRefusedError(explain(error))
     }
   }
+}
+
+/** What is of a kind of its own says so, as logout tokens and proofs do (RFC 8725 section 3.11). Many servers give access tokens none, or that of any JWT. */
+function isAccessToken ({ typ = 'JWT' }: { readonly typ?: unknown }): boolean {
+  return typeof typ === 'string' && /^(application\/)?(at\+)?jwt$/i.test(typ)
 }
 
 /** Verifies a JWT of an issuer for a resource. */

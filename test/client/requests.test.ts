@@ -129,3 +129,30 @@ t.test('options are checked, and so is the client', { ...LIMITED }, async t => {
     t.throws(() => handleUrlElicitation(client, { consent }), { code: 'FST_MCP_CONNECT_CLIENT_OPTIONS', message: /has a handler of elicitation\/create already/ }, sdk)
   }
 })
+
+t.test('a server that asks for ever, or for hundreds of things at once, is refused', async t => {
+  let answer = (_answer: 'decline'): void => {}
+  const answered = new Promise<'decline'>(resolve => { answer = resolve })
+  let asked = 0
+  const { server } = await set(t, { consent: async () => { asked += 1; return await answered } })
+  const answers = Array.from({ length: 50 }, async (_, index) => await server.elicit(elicitation(`n${index}`)).then(() => 'taken', ({ code, data }) => `${code} ${data?.reason}`))
+  t.strictSame(await Promise.all(answers.slice(10)), Array.from({ length: 40 }, () => '-32602 budget_spent'))
+  answer('decline')
+  t.strictSame(await Promise.all(answers.slice(0, 10)), Array.from({ length: 10 }, () => 'taken'))
+  t.equal(asked, 10)
+  t.strictSame(await server.elicit(elicitation('later')), { action: 'decline' }, 'then there is room again')
+
+  for (const [together, rounds, expected] of [[1, undefined, 3], [4, 2, 8], [11, 3, 1]] as const) {
+    let round = 0
+    const url = await startModern(t, () => {
+      round += 1
+      return Object.fromEntries(Array.from({ length: together }, (_, index) => [`key${index}`, `https://mcp.example.com/connect/${round}-${index}`]))
+    })
+    const client = createClient('v2 imported', undefined, { versionNegotiation: { mode: 'auto' } })
+    let dialogs = 0
+    const { run } = handleUrlElicitation(client, { consent: async () => { dialogs += 1; return 'open' }, open: () => {}, ...rounds !== undefined && { rounds } })
+    await connectClient(t, client, { url }, 'v2 imported')
+    await t.rejects(run(async () => await client.callTool({ name: 'list-issues' })), { code: 'FST_MCP_CONNECT_URL_ELICITATION', reason: 'budget_spent' })
+    t.ok(dialogs <= expected && (together > 10 || dialogs === expected), `${together} together: ${dialogs} dialogs`)
+  }
+})

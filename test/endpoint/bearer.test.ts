@@ -12,7 +12,7 @@ const now = (): number => Math.floor(Date.now() / 1000)
 t.test('an access token is verified: signature, issuer, audience, expiry, subject and client', async t => {
   const { token, request, issuer, servers, url, log } = await start(t)
   const challenge = `Bearer error="invalid_token", resource_metadata="${url.origin}/.well-known/oauth-protected-resource/mcp", scope="mcp:tools"`
-  const bad: Readonly<Record<string, string>> = {
+  const bad: Record<string, string> = {
     'another issuer': await token('a', { iss: 'https://other.example.com' }),
     'the issuer with a slash': await token('a', { iss: `${issuer.issuer}/` }),
     'another audience': await token('a', { aud: 'https://other.example.com/mcp' }),
@@ -30,6 +30,8 @@ t.test('an access token is verified: signature, issuer, audience, expiry, subjec
     'another signature': (await token()).replace(/[^.]+$/, randomBytes(256).toString('base64url')),
     'no JWT': randomBytes(32).toString('base64url')
   }
+  const claims = { iss: issuer.issuer, aud: url.href, sub: 'a', client_id: 'client-1', scope: 'mcp:tools', exp: now() + 60 }
+  for (const typ of ['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'application/logout+jwt', 'at+jwtx', '']) bad[`a token of the type ${typ}`] = await issuer.sign(claims, { typ })
   for (const [name, one] of Object.entries(bad)) {
     const response = await request('POST', one, INITIALIZE)
     t.equal(response.status, 401, name)
@@ -44,6 +46,7 @@ t.test('an access token is verified: signature, issuer, audience, expiry, subjec
   t.equal(servers.length, 0, 'nothing was made for them')
   t.equal((await request('POST', await token('a', { exp: now() - 20 }), INITIALIZE)).status, 200, 'clocks differ')
   t.equal((await request('POST', await token('a', { aud: [url.href, 'https://other.example.com'] }), INITIALIZE)).status, 200)
+  for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt']) t.equal((await request('POST', await issuer.sign(claims, { typ }), INITIALIZE)).status, 200, `of the type ${typ}`)
   const written = log.join('')
   for (const part of [...Object.values(bad), await token()].flatMap(token => token.split('.').filter(part => part.length > 40))) t.notOk(written.includes(part), 'no token is logged')
 })
@@ -200,4 +203,23 @@ t.test('requests for other hosts and from other web sites are refused, before an
 
   t.equal((await ask({}, 'http://attacker.example.com/mcp')).status, 403, 'a target that names a host says more than Host')
   t.equal((await ask({ host: 'attacker.example.com' }, url.href)).status, 200)
+})
+
+t.test('a request whose target is a whole address is for the host of that, whatever Host says', async t => {
+  for (const create of Object.values(sdks)) {
+    const { url, token, log } = await startEndpoint(t, () => create(seen()))
+    const ask = async (path: string, host: string): Promise<number> => {
+      const sent = rawRequest({ host: url.hostname, port: url.port, path, method: 'POST', agent: false,
+        headers: { host, authorization: `Bearer ${await token()}`, accept: 'application/json, text/event-stream', 'content-type': 'application/json' } })
+      sent.end(JSON.stringify(INITIALIZE))
+      const [response] = await once(sent, 'response')
+      response.resume()
+      await once(response, 'end')
+      return response.statusCode
+    }
+    t.equal(await ask(url.href, url.host), 200)
+    t.equal(await ask(url.href, 'attacker.example.com'), 200)
+    t.equal(await ask('http://attacker.example.com/mcp', url.host), 403)
+    t.notOk(log.some(line => JSON.parse(line).level >= 50), 'no failure of ours')
+  }
 })

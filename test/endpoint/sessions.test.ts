@@ -298,10 +298,57 @@ for (const sdk of ['v1', 'v2'] as const) {
     t.match(log.join(''), /createServer must make a new McpServer each time/)
   })
 
+  t.test(`${sdk}: a session that takes long to begin is not ended for another one, and none outlives the application`, async t => {
+    let connecting = 0
+    let held: Promise<void> | undefined
+    let closed = 0
+    const { request, token, app, servers } = await startEndpoint(t, () => {
+      const server = sdks[sdk](seen())
+      const connect = server.connect.bind(server)
+      return Object.assign(server, {
+        async connect (transport: { close (): Promise<void> }) {
+          const { close } = transport
+          transport.close = async () => { closed += 1; await close.call(transport) }
+          connecting += 1
+          await held
+          await connect(transport)
+        }
+      })
+    })
+    const own = await token()
+    const open = async (): Promise<{ readonly status: number, readonly id: string }> => {
+      const response = await request('POST', own, INITIALIZE)
+      await response.text()
+      return { status: response.status, id: response.headers.get('mcp-session-id')! }
+    }
+    const hold = (): () => void => {
+      let letGo = (): void => {}
+      held = new Promise(resolve => { letGo = resolve })
+      return letGo
+    }
+    const letGo = hold()
+    const opening = Array.from({ length: 20 }, open)
+    await until(() => connecting === 20)
+    t.equal((await request('POST', own, INITIALIZE)).status, 429)
+    letGo()
+    for (const { id } of await Promise.all(opening)) t.equal((await request('POST', own, ping, inSession(id))).status, 200)
+
+    const letGoLate = hold()
+    const late = open().catch(() => ({ status: 'cut off' }))
+    await until(() => connecting === 21)
+    const closing = app.close()
+    await until(() => closed === 20)
+    letGoLate()
+    await closing
+    t.ok(['cut off', 503].includes((await late).status))
+    await until(() => closed === servers.length)
+  })
+
   t.test(`${sdk}: a server that cannot be made leaves no session behind, and the client is not told why`, async t => {
     let broken = false
-    const { request, token } = await startEndpoint(t, () => {
-      if (broken) throw new Error('canary of the host')
+    const { request, token, log } = await startEndpoint(t, () => {
+      // As errors of HTTP clients have it.
+      if (broken) throw Object.assign(new Error('canary of the host'), { statusCode: 401 })
       return sdks[sdk](seen())
     }, { maxSessions: 1 })
     const own = await token()
@@ -309,6 +356,7 @@ for (const sdk of ['v1', 'v2'] as const) {
     const response = await request('POST', own, INITIALIZE)
     t.equal(response.status, 500)
     t.notMatch(await response.text(), /canary/)
+    t.match(log.map(line => JSON.parse(line)).filter(({ level }) => level === 50), [{ err: { message: 'canary of the host' } }], 'the operator is told why')
     broken = false
     t.equal((await request('POST', own, INITIALIZE, { accept: 'application/json' })).status, 406)
     t.equal((await request('POST', own, INITIALIZE)).status, 200)

@@ -206,8 +206,14 @@ t.test('a request whose target is a whole address is for the host of that, whate
   for (const create of Object.values(sdks)) {
     const { url, token, log } = await startEndpoint(t, () => create(seen()))
     const ask = async (path: string, host: string): Promise<number> => {
-      const sent = rawRequest({ host: url.hostname, port: url.port, path, method: 'POST', agent: false,
-        headers: { host, authorization: `Bearer ${await token()}`, accept: 'application/json, text/event-stream', 'content-type': 'application/json' } })
+      const sent = rawRequest({
+        host: url.hostname,
+        port: url.port,
+        path,
+        method: 'POST',
+        agent: false,
+        headers: { host, authorization: `Bearer ${await token()}`, accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+      })
       sent.end(JSON.stringify(INITIALIZE))
       const [response] = await once(sent, 'response')
       response.resume()

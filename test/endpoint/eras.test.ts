@@ -160,3 +160,16 @@ t.test('a revision that nobody knows is refused, and the client is told which ar
   t.match(await response.json(), { id: 1, error: { code: -32022, data: { supported: ['2026-07-28'] } } })
   t.equal(endpoint.servers.length, 0)
 })
+
+t.test('2026-07-28: why a server cannot be made is told to the operator alone', async t => {
+  let broken = false
+  const endpoint = await startEndpoint(t, () => {
+    if (broken) throw new Error('canary of the host')
+    return sdks.v2(seen())
+  })
+  broken = true
+  const response = await call(endpoint, await endpoint.token(), 'whoami')
+  t.equal(response.status, 500)
+  t.notMatch(await response.text(), /canary/)
+  t.match(endpoint.log.map(line => JSON.parse(line)).filter(({ level }) => level === 50), [{ err: { message: 'canary of the host' } }])
+})

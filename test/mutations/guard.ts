@@ -14,6 +14,9 @@ const AUDIT = ['test/ops/audit.test.ts']
 const IDENTITY = ['test/browser/identity.test.ts']
 
 export const guard = [
+  ...mutationsOf('lib/host-answer.ts', ['test/guard/host-answers.test.ts'],
+    { name: 'whatever is no yes is one', find: "if (typeof answer === 'boolean') return answer", replace: 'return Boolean(answer)' },
+    { name: 'a promise that rejects ends the process', find: 'Promise.resolve(answer).catch(() => {})', replace: '' }),
   ...mutationsOf('lib/guard/guard.ts', REQUIRE,
     { name: 'a call without verified claims is that of nobody in particular', find: 'if (claims === undefined) {', replace: 'if (claims === undefined) return { issuer: "nobody", subject: "nobody" }\n    if (claims === null) {', tests: BINDING },
     { name: 'a call without verified claims is not told to the operator', find: "log.error('mcp-connect: a guarded handler was called without", replace: "void ('mcp-connect: a guarded handler was called without", tests: BINDING },

@@ -63,6 +63,7 @@ export const oauth = [
     { name: 'a response without a code counts as success', find: 'if (code === undefined) throw new ResponseInvalidError()', replace: '' }
   ),
   ...mutationsOf('lib/oauth/access-token.ts', BEARER,
+    { name: 'tokens of any kind are taken', find: 'if (!isAccessToken(header)) throw', replace: 'if (header === null) throw' },
     { name: 'the keys of a server are fetched without limits', find: '{ [customFetch]: createOutboundFetch(reach) }', replace: '{}', tests: CLAIMS },
     { name: 'an access token of another issuer is taken', find: '{ issuer, audience,', replace: '{ audience,' },
     { name: 'an access token for another resource is taken', find: '{ issuer, audience,', replace: '{ issuer,' },

@@ -130,7 +130,7 @@ t.test('options are checked, and so is the client', { ...LIMITED }, async t => {
   }
 })
 
-t.test('a server that asks for ever, or for hundreds of things at once, is refused', async t => {
+t.test('a server that asks for ever, or for hundreds of things at once, is refused', { ...LIMITED }, async t => {
   let answer = (_answer: 'decline'): void => {}
   const answered = new Promise<'decline'>(resolve => { answer = resolve })
   let asked = 0

@@ -356,7 +356,7 @@ for (const sdk of ['v1', 'v2'] as const) {
     const response = await request('POST', own, INITIALIZE)
     t.equal(response.status, 500)
     t.notMatch(await response.text(), /canary/)
-    t.match(log.map(line => JSON.parse(line)).filter(({ level }) => level === 50), [{ err: { message: 'canary of the host' } }], 'the operator is told why')
+    t.match(log.map(line => JSON.parse(line)).filter(({ level }) => level === 50), [{ err: { message: 'canary of the host' } }, { msg: 'mcp-connect: a request to the MCP endpoint failed' }], 'the operator is told why')
     broken = false
     t.equal((await request('POST', own, INITIALIZE, { accept: 'application/json' })).status, 406)
     t.equal((await request('POST', own, INITIALIZE)).status, 200)
@@ -373,16 +373,21 @@ t.test('an endpoint is registered without a prefix', async t => {
 
 t.test('once the application closes no session begins, and one that fails to end is told to the operator', async t => {
   const log: unknown[] = []
+  let connected = 0
   const auth = { clientId: 'client-1', extra: { iss: 'https://login.example.com', sub: 'a' } } as unknown as AuthInfo
   const answer = new EventEmitter()
   const [request, reply] = [{ method: 'POST' } as FastifyRequest, { raw: answer } as unknown as FastifyReply]
-  const sessions = createSessions({ sessionIdleMs: 1000, maxSessions: 1 } as EndpointSettings, async sessionId => ({
-    sessionId,
-    handle: async () => { answer.emit('close') },
-    close: async () => { throw new Error('it does not end') }
-  }), { error: (...args: unknown[]) => { log.push(args) } } as unknown as FastifyBaseLogger)
+  const sessions = createSessions({ sessionIdleMs: 1000, maxSessions: 1 } as EndpointSettings, async sessionId => {
+    connected++
+    return {
+      sessionId,
+      handle: async () => { answer.emit('close') },
+      close: async () => { throw new Error('it does not end') }
+    }
+  }, { error: (...args: unknown[]) => { log.push(args) } } as unknown as FastifyBaseLogger)
   t.equal(await sessions.open(request, reply, auth), 'opened')
   await sessions.close()
   t.match(log, [[{ err: { message: 'it does not end' } }, 'mcp-connect: an MCP session failed to end']])
   t.equal(await sessions.open(request, reply, auth), 'too many')
+  t.equal(connected, 1, 'no server was made')
 })

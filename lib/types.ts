@@ -133,16 +133,66 @@ export interface Connection {
 export interface ProviderDefinition extends RegistrationOptions {
   /** How people call it, such as `GitHub`. */
   readonly name: string
-  /** Endpoints, for authorization servers without metadata. Without them they are discovered from `issuer`. */
-  readonly endpoints?: { readonly authorization: string, readonly token: string }
+  /**
+   * Endpoints, for authorization servers without metadata. Without them they are discovered from `issuer`. `refresh` is where tokens are
+   * refreshed if that is not `token`, and `revocation` takes tokens back (RFC 7009).
+   */
+  readonly endpoints?: { readonly authorization: string, readonly token: string, readonly refresh?: string, readonly revocation?: string }
   /** Scopes that every authorization request asks for. @default [] */
   readonly scopes?: readonly string[]
   /** What separates scopes in this provider's answers. @default ' ' */
   readonly scopeSeparator?: ' ' | ','
+  /** What separates them in what it is asked (RFC 6749 section 3.3 has a space). @default ' ' */
+  readonly requestScopeSeparator?: ' ' | ','
+  /** The parameter of the authorization request that holds them. @default 'scope' */
+  readonly scopeParameter?: string
+  /** What a granted scope allows beside itself, such as `{ repo: ['public_repo'] }`; also for scopes that come back under another name. @default {} */
+  readonly impliedScopes?: Readonly<Record<string, readonly string[]>>
+  /** Whether it may write scopes in another case than they were asked for. @default false */
+  readonly ignoresScopeCase?: boolean
+  /** How long an access token lives when the answer does not say. @default until the API answers 401 */
+  readonly accessTokenTtlMs?: number
+  /**
+   * Error codes of the token endpoint, beside those of RFC 6749 section 5.2: `dead`, the grant is gone for good and the user is asked
+   * again; `misregistered`, this server's registration is wrong, which is the operator's to mend. All others mean: later. @default {}
+   */
+  readonly failureCodes?: { readonly dead?: readonly string[], readonly misregistered?: readonly string[] }
+  /** How token requests are sent; RFC 6749 section 4.1.3 has a form. @default 'form' */
+  readonly tokenRequestFormat?: 'form' | 'json'
+  /** Where in the answer the access token response stands, such as `authed_user`. @default the answer itself */
+  readonly tokenResponsePath?: string
+  /** Headers that its endpoints want beside the usual ones, such as `user-agent`. @default {} */
+  readonly requestHeaders?: Readonly<Record<string, string>>
+  /** Who the account is, for providers without OpenID Connect. */
+  readonly identity?: IdentityDefinition
+  /** How a grant is taken back, for providers that have a way of their own instead of RFC 7009. */
+  readonly revocationRequest?: (grant: Pick<Grant, 'accessToken' | 'refreshToken'>, registration: Pick<RegistrationOptions, 'clientId' | 'clientSecret'>) => RevocationRequest
   /** Resource indicator of the third party's API (RFC 8707). */
   readonly resource?: string
   /** Origins that `connection.fetch` may send the access token to. */
   readonly apiOrigins: readonly string[]
+}
+
+/** Where it is said who an account is. Paths are names with dots in between, such as `user.id`. */
+export interface IdentityDefinition {
+  /** Is asked with the access token; absent: it stands in the access token response. */
+  readonly url?: string
+  /** @default 'GET' */
+  readonly method?: 'GET' | 'POST'
+  /** The body, in JSON, of a POST. */
+  readonly body?: string
+  /** Path of the stable identifier, a string or a number. */
+  readonly subject: string
+  /** Paths of what people call it, the most telling first. @default [] */
+  readonly labels?: readonly string[]
+}
+
+/** A request that takes a grant back. Status 200 to 299, 400 and 404 mean that it is gone. */
+export interface RevocationRequest {
+  readonly url: string
+  readonly method: 'POST' | 'DELETE'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
 }
 
 /** This server's registration at an authorization server, checked and complete. */
@@ -158,6 +208,13 @@ export interface Provider extends ProviderDefinition {
   readonly privateHosts: readonly string[]
   readonly scopes: readonly string[]
   readonly scopeSeparator: ' ' | ','
+  readonly requestScopeSeparator: ' ' | ','
+  readonly scopeParameter: string
+  readonly impliedScopes: Readonly<Record<string, readonly string[]>>
+  readonly ignoresScopeCase: boolean
+  readonly failureCodes: NonNullable<ProviderDefinition['failureCodes']>
+  readonly tokenRequestFormat: 'form' | 'json'
+  readonly requestHeaders: Readonly<Record<string, string>>
   readonly authorizationParameters: Readonly<Record<string, string>>
 }
 

@@ -3,10 +3,16 @@ import { OptionsError } from '../errors.js'
 import type { AddressPolicy } from '../ip-address.js'
 import { allowLoopbackHttp } from '../loopback.js'
 import { endpointSchema, readPolicy, registrationShape, urlSchema } from '../registration.js'
-import { clientText, objectErrors } from '../schemas.js'
+import { clientText, durationSchema, objectErrors, scopeSchema, scopesSchema } from '../schemas.js'
 import type { Provider, ProviderDefinition } from '../types.js'
 
 const NO_API = 'must name at least one origin that connection.fetch may send the access token to'
+
+const separator = z.enum([' ', ','], 'must be " " or ","').default(' ')
+const PATH = 'must be names with dots in between, such as user.id'
+const path = z.string(PATH).regex(/^\w+(\.\w+)*$/, PATH)
+const codes = z.array(z.string('must be an error code').regex(/^[\w.-]{1,64}$/, 'must be an error code'), 'must be a list of error codes').readonly().exactOptional()
+const failureCodes = { dead: codes, misregistered: codes }
 
 /**
  * Defines a third party by data. What it returns is checked, complete and frozen.
@@ -23,11 +29,32 @@ function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
   const origin = urlSchema(policy).refine(value => URL.canParse(value) && new URL(value).origin === value,
     'must be an origin, such as https://api.example.com, without a path or a trailing slash')
     .refine(value => !value.includes('*'), 'must be one origin: there are no wildcards')
+  const endpoints = {
+    authorization: urlSchema(policy), token: endpointSchema(policy), refresh: endpointSchema(policy).exactOptional(), revocation: endpointSchema(policy).exactOptional()
+  }
+  const identity = {
+    url: endpointSchema(policy).exactOptional(),
+    method: z.enum(['GET', 'POST'], 'must be "GET" or "POST"').exactOptional(),
+    body: z.string('must be a text in JSON').exactOptional(),
+    subject: path,
+    labels: z.array(path, 'must be a list of paths').readonly().exactOptional()
+  }
   const shape = {
     name: clientText(100),
     ...registrationShape(policy),
-    endpoints: z.strictObject({ authorization: urlSchema(policy), token: endpointSchema(policy) }, { error: objectErrors(['authorization', 'token']) }).readonly().exactOptional(),
-    scopeSeparator: z.enum([' ', ','], 'must be " " or ","').default(' '),
+    endpoints: z.strictObject(endpoints, { error: objectErrors(Object.keys(endpoints)) }).readonly().exactOptional(),
+    scopeSeparator: separator,
+    requestScopeSeparator: separator,
+    scopeParameter: z.string('must be the name of a parameter').regex(/^[a-z_]+$/, 'must be the name of a parameter').default('scope'),
+    impliedScopes: z.record(scopeSchema, scopesSchema.readonly(), "must be lists of scopes by scope, such as { repo: ['public_repo'] }").readonly().default({}),
+    ignoresScopeCase: z.boolean('must be true or false').default(false),
+    accessTokenTtlMs: durationSchema(60_000, 365 * 24 * 60 * 60_000).exactOptional(),
+    failureCodes: z.strictObject(failureCodes, { error: objectErrors(Object.keys(failureCodes)) }).readonly().default({}),
+    tokenRequestFormat: z.enum(['form', 'json'], 'must be "form" or "json"').default('form'),
+    tokenResponsePath: path.exactOptional(),
+    requestHeaders: z.record(z.string().regex(/^[a-z-]+$/, 'is no name of a header, in lower case'), z.string('must be a string'), 'must be an object of strings').readonly().default({}),
+    identity: z.strictObject(identity, { error: objectErrors(Object.keys(identity)) }).readonly().exactOptional(),
+    revocationRequest: z.custom<NonNullable<ProviderDefinition['revocationRequest']>>(value => typeof value === 'function', 'must be a function (grant, registration) => ({ url, method })').exactOptional(),
     apiOrigins: z.array(origin, NO_API).min(1, NO_API).readonly()
   }
   return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })

@@ -15,6 +15,8 @@ import { takeUnreadableAddresses } from './browser/unreadable-addresses.js'
 import { createUrls } from './browser/urls.js'
 import { createVisitLimits } from './browser/visit-limits.js'
 import { createConnections } from './connections/connections.js'
+import { createPauses } from './connections/pauses.js'
+import { createRefreshing, LEASE_MS } from './connections/refreshing.js'
 import { createResealing } from './connections/resealing.js'
 import type { AnyServerLike, ContextOf, Guard, McpConnect } from './decorator.js'
 import { createCompletion } from './elicitation/completion.js'
@@ -34,6 +36,7 @@ import { resolveOptions } from './options.js'
 import { auditIdsOf, parsePrincipal } from './principal.js'
 import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
+import { createLeases } from './state/leases.js'
 import { createLimiter, type Limiter } from './state/limiter.js'
 import type { Limits, McpConnectOptions, Principal } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
@@ -80,9 +83,19 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const sessions = isOidcLogin(browser) ? createBrowserSessions({ ...records, audit }, { idleMs: browser.idleTtlMs, absoluteMs: browser.absoluteTtlMs }) : null
   const resealing = createResealing({ vault, sealer, audit, log })
   const connections = createConnections({ vault, sealer, resealing, audit })
+  const configuration = createConfigurations()
+  const refreshing = createRefreshing({
+    connections,
+    leases: createLeases('refresh-lease', records, LEASE_MS),
+    pauses: createPauses(records),
+    configuration,
+    discard: async () => {},
+    audit,
+    log
+  })
   const completion = await createCompletion(checkBus(store.bus, START_TIMEOUT_MS), error =>
     log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
-  closers.push(completion.close, resealing.close)
+  closers.push(completion.close, resealing.close, refreshing.close)
 
   takeUnreadableAddresses(app, app.prefix + prefix)
   hideRawPackets(app)
@@ -109,7 +122,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       forms: createForms(ring, createFormCookies(ring, cookies), urls),
       limits: createVisitLimits(limiter('address'), limiter('principal')),
       mismatches: createMismatches(log),
-      configuration: createConfigurations()
+      configuration
     })
   }, { prefix })
 
@@ -122,6 +135,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   app.addHook('preClose', async () => closing.abort())
   const decide = createDecide({
     connections,
+    refreshing,
     elicitations,
     declines,
     completion,

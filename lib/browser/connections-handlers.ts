@@ -1,5 +1,5 @@
 import type { Lookup } from '../connections/connections.js'
-import { isExpired } from '../connections/scopes.js'
+import { freshnessOf } from '../connections/freshness.js'
 import { assertAuthorized } from './assertions.js'
 import type { FormView } from './forms.js'
 import { connectionsPage, type ConnectionView } from './pages/connections.js'
@@ -15,7 +15,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const csrf = await forms.open(request, reply, principal)
       const views: ConnectionView[] = []
       for (const [key, provider] of services.providers) {
-        const status = statusOf(await connections.look(principal, key, provider.issuer))
+        const status = statusOf(await connections.look(principal, key, provider))
         const mayConnect = await services.authorize(principal, key)
         if (!mayConnect && status.kind === 'none') continue
         const form = (step: 'connect' | 'disconnect'): FormView => ({ action: urls.provider(key, step), csrf: csrf([step, key]) })
@@ -39,9 +39,9 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const provider = requireProvider(services, key)
       await forms.check(request, principal, ['connect', key])
       await assertAuthorized(services, { principal, provider: key })
-      const found = await connections.look(principal, key, provider.issuer)
+      const found = await connections.look(principal, key, provider)
       // What was withheld before is asked for again: the user may be here to allow it.
-      const before = found.kind === 'usable' ? found.entry.grant.requestedScopes : []
+      const before = found.kind === 'usable' ? found.entry.accounts[0].grant.requestedScopes : []
       await services.declines.clear(principal, key)
       const scopes = [...new Set([...before, ...provider.scopes])]
       const { id } = await services.elicitations.offer({ principal, provider: key, scopes, reasons: [] }, null)
@@ -62,6 +62,8 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
 
 function statusOf (found: Lookup): ConnectionView['status'] {
   if (found.kind !== 'usable') return { kind: found.kind }
-  const { grant, connectedAt } = found.entry
-  return { kind: isExpired(grant) ? 'expired' : 'connected', since: connectedAt, account: grant.account?.label, scopes: grant.scopes }
+  const [stored] = found.entry.accounts
+  const { grant, connectedAt, deadAt } = stored
+  const hasEnded = deadAt !== undefined || (grant.refreshToken === undefined && freshnessOf(stored) === 'expired')
+  return { kind: hasEnded ? 'expired' : 'connected', since: connectedAt, account: grant.account?.label, scopes: grant.scopes }
 }

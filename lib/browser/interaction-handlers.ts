@@ -31,15 +31,15 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
    * without having been asked is not asked for.
    */
   async function scopesToAsk ({ elicitation: { principal, provider: key, scopes }, provider }: Asked): Promise<readonly string[]> {
-    const found = await services.connections.look(principal, key, provider.issuer)
-    const granted = found.kind === 'usable' ? askedAndGranted(found.entry.grant) : []
+    const found = await services.connections.look(principal, key, provider)
+    const granted = found.kind === 'usable' ? askedAndGranted(provider, found.entry.accounts[0].grant) : []
     return [...new Set([...granted, ...scopes])]
   }
 
   /** What the connected account is called there, so that nobody is left with somebody else's unawares. */
-  async function accountAtProvider ({ principal, provider: key }: Elicitation, { issuer }: Provider): Promise<string | undefined> {
-    const found = await services.connections.look(principal, key, issuer)
-    return found.kind === 'usable' ? found.entry.grant.account?.label : undefined
+  async function accountAtProvider ({ principal, provider: key }: Elicitation, provider: Provider): Promise<string | undefined> {
+    const found = await services.connections.look(principal, key, provider)
+    return found.kind === 'usable' ? found.entry.accounts[0].grant.account?.label : undefined
   }
 
   /** What a form does. Scopes and reasons that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */

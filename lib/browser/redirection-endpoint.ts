@@ -98,7 +98,8 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       response: url, state, codeVerifier: flow.codeVerifier, ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
     const grant = readGrant(provider, tokens, flow.scopes)
-    const saved = await connections.save(principal, flow.provider, provider.issuer, grant, async () => {
+    const found = await connections.look(principal, flow.provider, provider)
+    const saved = await connections.save(principal, flow.provider, provider, grant, found.kind === 'usable' ? found.entry.accounts[0].id : null, async () => {
       // Were it somebody else's by now, that one's answer would count, and not this grant.
       assertWon(await elicitations.hold(hash, holder))
       await assertNotRevoked(flow, principal)
@@ -106,18 +107,18 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     try {
       // Once more: a disconnect revokes first and removes then, so that one of the two sees the other.
       if (await flows.isRevoked(flow, principal)) {
-        await connections.remove(principal, flow.provider, saved)
+        await connections.remove(principal, flow.provider, saved.id)
         throw new DisconnectedError()
       }
       const turn = await elicitations.end(hash, 'completed', holder)
       // The user may have declined, if the vault took longer than the hold. A grant that this one has replaced is lost then.
-      if (turn !== 'won') await connections.remove(principal, flow.provider, saved)
+      if (turn !== 'won') await connections.remove(principal, flow.provider, saved.id)
       assertWon(turn)
     } finally {
       // Whoever waits for this connection, by whichever link, need not wait any longer.
       completion.announce(hashConnection(principal, flow.provider), await elicitations.retire(principal, flow.provider).catch(() => undefined))
     }
-    const missing = missingScopes(grant, flow.scopes)
+    const missing = missingScopes(provider, grant, flow.scopes)
     if (missing.length > 0) log.warn({ provider: flow.provider, missing }, LESS_GRANTED)
   }
 

@@ -1,4 +1,5 @@
-import { isUnchanged, type Connections, type Lookup, type VaultEntry } from '../connections/connections.js'
+import { isUnchanged, type Connections, type Lookup } from '../connections/connections.js'
+import type { Fresh } from '../connections/refreshing.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { askerHash, elicitationHash, type Elicitation, type Elicitations, type Link } from '../elicitation/elicitations.js'
 import { hashConnection } from '../principal.js'
@@ -7,7 +8,7 @@ import type { GuardedCall } from './guarded-call.js'
 import type { Requirement } from './requirements.js'
 
 /** A requirement beside what there is. What is unreadable is not taken for missing: the operator may put its key back. */
-export type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean, readonly found: Lookup }
+export type Needed = Requirement & { readonly found: Lookup, readonly fresh: Fresh }
 
 export interface LinkServices {
   readonly connections: Connections
@@ -29,6 +30,6 @@ export function watchLink ({ completion }: LinkServices, principal: Principal, c
 
 /** Whether there still is something to wait for: the link is live, and the vault is as it was when that was decided. */
 export async function isOpen ({ elicitations, connections }: LinkServices, principal: Principal, { key, provider, found }: Needed, link: Link): Promise<boolean> {
-  const [live, now] = await Promise.all([elicitations.isLive(elicitationHash(link.id)), connections.look(principal, key, provider.issuer)])
+  const [live, now] = await Promise.all([elicitations.isLive(elicitationHash(link.id)), connections.look(principal, key, provider)])
   return live && isUnchanged(found, now)
 }

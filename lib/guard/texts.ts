@@ -38,6 +38,14 @@ export function unreadable (requirements: readonly Requirement[], connectionsUrl
   return `What is stored for ${names(requirements)} cannot be read at the moment. Try again later. If it stays so, the user can connect again at ${connectionsUrl} and should then call this again.`
 }
 
+/** What is to be said while access cannot be renewed: the user remains connected, and connecting again would not help. */
+export const notRefreshed = {
+  later: (stuck: readonly Requirement[], seconds: number): string =>
+    `${names(stuck)} cannot be reached just now to renew the access. The user remains connected and need not do anything. Try again in ${seconds} seconds.`,
+  misregistered: (stuck: readonly Requirement[]): string =>
+    `${names(stuck)} does not accept this server just now. The user remains connected and cannot mend it; the operator of this server can find the reason in its log.`
+}
+
 export function notAuthorized ({ provider }: Requirement): string {
   return `This user is not allowed to use ${provider.name} here.`
 }

@@ -82,12 +82,16 @@ export interface AuditEvents {
   /** A request that a provider, the store or a mistake has failed, also one of yours. */
   'request.failed': AuditedRefusal
 
-  /** An authorization code is about to be redeemed; one of the three below follows, unless the process is killed. */
+  /** An authorization code is about to be redeemed; one of `exchange.stored`, `refused`, `undecided` and `orphan_possible` follows, unless the process is killed. */
   'exchange.started': AuditedAttempt
   /** Its grant is in the vault. */
   'exchange.stored': AuditedAttempt
   /** The provider has given nothing. */
   'exchange.refused': AuditedAttempt
+  /** It is of another account than the one that was to be renewed: the user is asked, and nothing is stored before. */
+  'exchange.undecided': AuditedAttempt
+  /** The user has said what becomes of it. */
+  'account.decided': AuditedAttempt & { readonly choice: 'replace' | 'add' | 'discard' }
   /** The provider may list a grant that is not stored here. */
   'exchange.orphan_possible': AuditedAttempt
 

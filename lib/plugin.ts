@@ -23,6 +23,7 @@ import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
 import { createElicitations } from './elicitation/elicitations.js'
 import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
+import { createUndecidedGrants } from './elicitation/undecided-grants.js'
 import { OptionsError } from './errors.js'
 import { createGuard } from './guard/create-guard.js'
 import { createDecide } from './guard/guard.js'
@@ -115,6 +116,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       elicitations,
       declines,
       flows: createFlows(records),
+      undecidedGrants: createUndecidedGrants(records),
       completion,
       connections,
       audit,

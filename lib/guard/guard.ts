@@ -10,7 +10,7 @@ import { yesOrNo } from '../host-answer.js'
 import { auditIdsOf, explainInvalidPrincipal, hashClient, parsePrincipal } from '../principal.js'
 import type { Connection, McpConnectOptions, Principal } from '../types.js'
 import type { GuardedCall } from './guarded-call.js'
-import { clientOf, isOpen, watchLink, type Needed } from './links.js'
+import { clientOf, isOpen, subjectOf, watchLink, type Needed } from './links.js'
 import type { Requirement } from './requirements.js'
 import { conclude, type RoundServices } from './rounds.js'
 import * as texts from './texts.js'
@@ -76,15 +76,14 @@ export function createDecide (services: GuardServices): Decide {
     const { key, provider } = requirement
     if (!await services.authorize(principal, key)) throw new BlockedError('not_authorized', texts.notAuthorized(requirement))
     const found = await connections.look(principal, key, provider)
-    const stored = found.kind === 'usable' ? findAccount(found.entry, undefined) : undefined
+    const stored = found.kind === 'usable' ? findAccount(found.entry, requirement.account) : undefined
     return { ...requirement, found, fresh: stored === undefined ? { kind: 'ended' } : await refreshing.fresh({ principal, key, provider }, stored) }
   }
 
-  const wantedOf = (principal: Principal, { key, scopes, reason }: Needed): Wanted => ({
-    principal,
-    provider: key,
-    scopes,
-    reasons: reason === undefined ? [] : [reason]
+  const wantedOf = (principal: Principal, needed: Needed): Wanted => ({
+    ...subjectOf(principal, needed),
+    scopes: needed.scopes,
+    reasons: needed.reason === undefined ? [] : [needed.reason]
   })
 
   /** Hands out one link for each missing provider. @returns `null` when nobody need wait for one of them any longer */

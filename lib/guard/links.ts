@@ -1,7 +1,7 @@
 import { isUnchanged, type Connections, type Lookup } from '../connections/connections.js'
 import type { Fresh } from '../connections/refreshing.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
-import { askerHash, elicitationHash, type Elicitation, type Elicitations, type Link } from '../elicitation/elicitations.js'
+import { askerHash, elicitationHash, type Elicitation, type Elicitations, type Link, type Subject } from '../elicitation/elicitations.js'
 import { hashConnection } from '../principal.js'
 import type { Principal } from '../types.js'
 import type { GuardedCall } from './guarded-call.js'
@@ -21,10 +21,15 @@ export function clientOf ({ clientId: id, manifest: { client: { name } } }: Guar
   return { id, ...name !== undefined && { name } }
 }
 
+/** What is needed, to the elicitations. */
+export function subjectOf (principal: Principal, { key: provider, account }: Requirement): Subject {
+  return { principal, provider, ...account !== undefined && { account } }
+}
+
 /** Has somebody told when there is nothing left to wait for. @returns what gives the wait up */
-export function watchLink ({ completion }: LinkServices, principal: Principal, call: GuardedCall, { key: provider }: Needed, link: Link,
+export function watchLink ({ completion }: LinkServices, principal: Principal, call: GuardedCall, needed: Needed, link: Link,
   waiting: { readonly session: object, readonly notify: Notify }): () => void {
-  const topics = [hashConnection(principal, provider), askerHash({ principal, provider, client: clientOf(call) })]
+  const topics = [hashConnection(principal, needed.key), askerHash({ ...subjectOf(principal, needed), client: clientOf(call) })]
   return completion.watch(link, topics, waiting.session, waiting.notify)
 }
 

@@ -12,8 +12,8 @@ function names (requirements: readonly Requirement[]): string {
 }
 
 /** The message of one elicitation. */
-export function connectMessage ({ provider, reason }: Requirement): string {
-  return `Connect ${provider.name}${reason === undefined ? '' : ` ${reason}`}.`
+export function connectMessage ({ provider, account, reason }: Requirement): string {
+  return `Connect ${account === undefined ? provider.name : `the ${provider.name} account that was named`}${reason === undefined ? '' : ` ${reason}`}.`
 }
 
 export function notConnected (missing: readonly Requirement[], connectionsUrl: string): string {

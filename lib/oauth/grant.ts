@@ -1,21 +1,24 @@
 import { scopeSchema } from '../schemas.js'
-import type { Grant, Provider } from '../types.js'
-import { readLabel } from './claims.js'
+import type { Account, Grant, Provider } from '../types.js'
 import type { Tokens } from './token-request.js'
 
 const MAX_OTHER_SCOPES = 100
 const MAX_SCOPE_LENGTH = 256
 const MAX_LIFETIME_S = 10 * 365 * 24 * 60 * 60
 
-/** What a provider granted. @param asked the scopes that were asked for */
-export function readGrant (provider: Provider, tokens: Tokens, asked: readonly string[]): Grant {
+/**
+ * What a provider granted.
+ * @param asked the scopes that were asked for
+ * @param account whose it is, if the provider tells
+ */
+export function readGrant (provider: Provider, tokens: Tokens, asked: readonly string[], account?: Account): Grant {
   return {
     accessToken: tokens.access_token,
     requestedScopes: asked,
     scopes: grantedScopes(provider, tokens, asked) ?? asked,
     ...tokens.refresh_token !== undefined && { refreshToken: tokens.refresh_token },
     ...expiry(provider, tokens.expires_in),
-    ...account(tokens)
+    ...account !== undefined && { account }
   }
 }
 
@@ -39,13 +42,6 @@ function grantedScopes ({ scopeSeparator }: Provider, { scope }: Tokens, asked: 
 function expiry ({ accessTokenTtlMs }: Provider, expiresIn = 0): Pick<Grant, 'expiresAt'> {
   const ttlMs = expiresIn < 1 ? accessTokenTtlMs : Math.min(expiresIn, MAX_LIFETIME_S) * 1000
   return ttlMs === undefined ? {} : { expiresAt: Date.now() + ttlMs }
-}
-
-function account (tokens: Tokens): Pick<Grant, 'account'> {
-  const claims = tokens.claims()
-  if (claims === undefined) return {}
-  const label = readLabel(claims)
-  return { account: { subject: claims.sub, ...label !== undefined && { label } } }
 }
 
 /** Those that were asked for, and of what else the provider says as much as makes sense. */

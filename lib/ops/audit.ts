@@ -26,6 +26,8 @@ export const LEVELS: Readonly<Record<AuditEventName, 'debug' | 'info' | 'warn' |
   'exchange.started': 'info',
   'exchange.stored': 'info',
   'exchange.refused': 'info',
+  'exchange.undecided': 'info',
+  'account.decided': 'info',
   'exchange.orphan_possible': 'warn',
   'vault.read': 'debug',
   'vault.written': 'info',

@@ -1,7 +1,7 @@
 import { isObject, readManifest, urlModeOf, type GuardedCall } from './guarded-call.js'
 import { createNotify } from './notify.js'
 import type { Sdk } from './require-connection.js'
-import type { SdkCopy, SdkServer } from './sdk-v1-copies.mjs'
+import type { SdkCopy, SdkServer } from './sdk-v1-copies.js'
 
 /** What is used of the context that SDK v1 passes last to every handler. */
 interface Context {

@@ -1,17 +1,14 @@
+import type { NegotiatingServer } from '../mcp-sdks.js'
 import { isObject, readManifest, urlModeOf, type Answer, type GuardedCall, type Round } from './guarded-call.js'
 import { createNotify, type NotifyingServer } from './notify.js'
 import type { Sdk } from './require-connection.js'
+import type { SdkV2Copy } from './sdk-v2-copy.js'
 
 /** What is used of SDK v2's `Server`. */
-export interface SdkV2Server extends NotifyingServer {
+interface SdkV2Server extends NotifyingServer, NegotiatingServer {
   getClientCapabilities (): unknown
   getClientVersion (): unknown
-  /** Absent with stateless serving of earlier revisions. */
-  getNegotiatedProtocolVersion (): string | undefined
 }
-
-/** The error of `@modelcontextprotocol/server` that becomes `-32042`: any copy's, since they know each other's. */
-export type UrlElicitationRequiredError = new (elicitations: any[], message?: string) => Error
 
 /** What is used of the context that SDK v2 passes last to every handler. */
 interface Context {
@@ -36,12 +33,8 @@ const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
 /** Tells our input requests from those of the handler itself. */
 const KEY_PREFIX = 'connect:'
 
-export function isSdkV2Server (server: object): server is SdkV2Server {
-  return typeof (server as Partial<SdkV2Server>).getNegotiatedProtocolVersion === 'function'
-}
-
-/** A server of SDK v2, in either era. */
-export function createSdkV2 (server: SdkV2Server, UrlElicitationRequired: UrlElicitationRequiredError, lowLevel: boolean): Sdk {
+/** A server of SDK v2, in either era. @param copy any, since they know each other's errors */
+export function createSdkV2 (server: SdkV2Server, copy: SdkV2Copy, lowLevel: boolean): Sdk {
   const isModern = (): boolean => (server.getNegotiatedProtocolVersion() ?? '') >= FIRST_MODERN_REVISION
   return {
     lowLevel,
@@ -49,7 +42,7 @@ export function createSdkV2 (server: SdkV2Server, UrlElicitationRequired: UrlEli
     elicit ({ elicitations, message }) {
       if (!isModern()) {
         const legacy = elicitations.map(({ elicitationId, url, message }) => ({ mode: 'url', elicitationId, url, message }))
-        throw new UrlElicitationRequired(legacy, message)
+        throw new copy.UrlElicitationRequiredError(legacy, message)
       }
       return {
         resultType: 'input_required',

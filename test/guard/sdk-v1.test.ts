@@ -1,17 +1,14 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { McpServerLike } from '../../lib/decorator.js'
 import { createGuard } from '../../lib/guard/create-guard.js'
 import { clientOf } from '../../lib/guard/links.js'
-import { loadSdkCopies } from '../../lib/guard/sdk-v1-copies.mjs'
+import { loadSdkCopies } from '../../lib/guard/sdk-v1-copies.js'
 import type { GuardedCall } from '../../lib/guard/guarded-call.js'
 import { defineProvider } from '../../lib/index.js'
+import { loadWithoutPackages } from '../fixtures/without-packages.js'
 
 const SERVER = '@modelcontextprotocol/sdk/server/index.js'
 const TYPES = '@modelcontextprotocol/sdk/types.js'
@@ -31,11 +28,7 @@ t.test('the SDK that the host can have: the ESM copy, and the CommonJS one once 
 })
 
 t.test('an application without the SDK starts, and hears of it when it makes a guard', async t => {
-  const elsewhere = await mkdtemp(join(tmpdir(), 'without-sdk-'))
-  t.teardown(() => rm(elsewhere, { recursive: true }))
-  const file = join(elsewhere, 'sdk-v1-copies.mts')
-  await copyFile(fileURLToPath(new URL('../../lib/guard/sdk-v1-copies.mts', import.meta.url)), file)
-  const { loadSdkCopies: loadNone } = await import(pathToFileURL(file).href) as { loadSdkCopies: typeof loadSdkCopies }
+  const { loadSdkCopies: loadNone } = await loadWithoutPackages<{ loadSdkCopies: typeof loadSdkCopies }>(t, 'guard/sdk-v1-copies.ts', 'mcp-sdks.ts', 'package-copies.mts')
   const copies = (await loadNone())()
   t.strictSame(copies, [])
   const server = { server: { getClientCapabilities () {} } } as unknown as McpServerLike

@@ -110,7 +110,7 @@ export const guard = [
     { name: 'what is no server of the SDK is taken', find: 'if (!isServer(server)) throw new NotMcpServerError()', replace: 'if (!isServer(server)) server satisfies unknown' },
     { name: 'a server of another copy of the SDK is taken', find: 'copies.find(({ Server }) => server instanceof Server)', replace: 'copies.find(({ Server }) => server instanceof Server) ?? copies[0]' },
     { name: 'a missing SDK is told like a wrong one', find: 'copies.length === 0 ? new SdkMissingError() : new SdkMismatchError()', replace: 'new SdkMismatchError()', tests: SDK },
-    { name: 'an SDK v2 that cannot be loaded is found out by a call', find: 'if (UrlElicitationRequired === null) throw', replace: 'if (UrlElicitationRequired === undefined) throw', tests: V2 }
+    { name: 'an SDK v2 that cannot be loaded is found out by a call', find: 'if (copy === null) throw', replace: 'if (copy === null && lowLevel === null) throw', tests: V2 }
   ),
   ...mutationsOf('lib/guard/guarded-call.ts', CAPABILITIES,
     { name: 'the name of a client may hold anything', find: 'plainText(name, 60)', replace: 'name', tests: SDK },
@@ -147,15 +147,16 @@ export const guard = [
     { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra as Claims' },
     { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''" },
     { name: 'progress is told to clients that did not ask', find: 'progressToken === undefined', replace: 'progressToken === null' },
-    { name: 'the error of -32042 says nothing', find: 'new UrlElicitationRequired(legacy, message)', replace: 'new UrlElicitationRequired(legacy)', tests: V2 },
+    { name: 'the error of -32042 says nothing', find: 'UrlElicitationRequiredError(legacy, message)', replace: 'UrlElicitationRequiredError(legacy)', tests: V2 },
     { name: 'an elicitation of 2025 is not of URL mode', find: "({ mode: 'url', elicitationId, url, message })", replace: '({ elicitationId, url, message })', tests: V2 }
   ),
-  ...mutationsOf('lib/guard/sdk-v2-copy.mts', V2,
-    { name: 'an application without SDK v2 gets an error of Node', find: '} catch {\n    return null', replace: '} catch (error) {\n    throw error' }
+  ...mutationsOf('lib/package-copies.mts', SDK,
+    { name: 'an application without SDK v2 gets an error of Node', find: '} catch {\n    return null\n', replace: '} catch (error) {\n    throw error\n', tests: V2 },
+    { name: 'an application without the SDK does not start', find: '.catch(() => null)', replace: '' },
+    { name: 'a copy of the SDK is loaded for the sake of asking', find: 'require.cache[require.resolve(name)]?.exports ?? null', replace: 'require(name)' }
   ),
-  ...mutationsOf('lib/guard/sdk-v1-copies.mts', SDK,
-    { name: 'a server of the CommonJS copy of the SDK is a stranger', find: '[esm, requiredCopy(require)]', replace: '[esm]' },
-    { name: 'an SDK that knows no URL mode is taken', find: "typeof UrlElicitationRequiredError === 'function' ?", replace: "typeof UrlElicitationRequiredError !== 'string' ?" },
-    { name: 'an application without the SDK does not start', find: 'catch {\n    return null                                   // not installed', replace: 'catch (error) {\n    throw error                                   // not installed' }
+  ...mutationsOf('lib/guard/sdk-v1-copies.ts', SDK,
+    { name: 'a server of the CommonJS copy of the SDK is a stranger', find: '[esm, toCopy(requireLoadedCopy(SERVER), requireLoadedCopy(TYPES))]', replace: '[esm]' },
+    { name: 'an SDK that knows no URL mode is taken', find: " || typeof types?.UrlElicitationRequiredError !== 'function'", replace: ' || types === null' }
   )
 ]

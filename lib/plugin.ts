@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { setMaxListeners } from 'node:events'
 import { checkBus, checkState, checkVault } from './adapters.js'
+import { createBindingCookies } from './browser/binding-cookies.js'
 import { hideRawPackets } from './browser/client-errors.js'
 import { createCookies } from './browser/cookies.js'
 import { createFormCookies } from './browser/form-cookies.js'
@@ -10,7 +11,6 @@ import { logRoutesOnly } from './browser/logging.js'
 import { createLogin } from './browser/login/create-login.js'
 import { createMismatches } from './browser/mismatches.js'
 import { registerRoutes } from './browser/routes.js'
-import { createStateCookies } from './browser/state-cookies.js'
 import { takeUnreadableAddresses } from './browser/unreadable-addresses.js'
 import { createUrls } from './browser/urls.js'
 import { createVisitLimits } from './browser/visit-limits.js'
@@ -105,7 +105,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       completion,
       connections,
       audit,
-      flowCookies: createStateCookies(cookies, 'flow', FLOW_TTL_MS),
+      flowCookies: createBindingCookies(cookies, 'flow', FLOW_TTL_MS),
       forms: createForms(ring, createFormCookies(ring, cookies), urls),
       limits: createVisitLimits(limiter('address'), limiter('principal')),
       mismatches: createMismatches(log),

@@ -94,10 +94,11 @@ export function createDecide (services: GuardServices): Decide {
       ({ provider: needed.key, elicitationId: link!.id, url: services.elicitationUrl(link!.id), message: texts.connectMessage(needed) }))
   }
 
-  /** Has the MCP session told when the wait is over. @returns what gives the wait up */
+  /** Has the MCP session told when the wait is over, if there is one. @returns what gives the wait up */
   function watch (principal: Principal, call: GuardedCall, needed: Needed, link: Link): () => void {
-    const notify = call.createNotify(link.id)
-    return notify === null ? () => {} : watchLink(services, principal, call, needed, link, { session: call.mcpSession, notify })
+    const { mcpSession } = call
+    const notify = mcpSession?.createNotify(link.id) ?? null
+    return mcpSession === null || notify === null ? () => {} : watchLink(services, principal, call, needed, link, { identity: mcpSession.identity, notify })
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */

@@ -12,12 +12,18 @@ export interface GuardedCall {
   readonly manifest: ClientManifest
   /** Whether the client declared URL mode; `impossible` where no client can be asked for anything, as in a list. */
   readonly urlMode: 'declared' | 'undeclared' | 'unknown' | 'impossible'
-  /** Identifies the MCP session. */
-  readonly mcpSession: object
-  /** How to tell the MCP session that an elicitation has ended, without keeping it alive; `null` when it cannot be told. */
-  createNotify (elicitationId: string): Notify | null
+  /** `null` from protocol 2026-07-28 on, which has none: nobody can be told there. */
+  readonly mcpSession: McpSession | null
   /** For a client that answers, and calls again with its answers; `null` before protocol 2026-07-28. */
   readonly round: Round | null
+}
+
+/** Whom to tell that an elicitation has ended (MCP 2025-11-25, elicitation). */
+export interface McpSession {
+  /** Stands for the session where it is remembered without being kept alive. */
+  readonly identity: object
+  /** How to tell the session, without keeping it alive; `null` when it cannot be told. */
+  createNotify (elicitationId: string): Notify | null
 }
 
 /** What stands beside a call of a multi-round-trip request (MCP 2026-07-28, multi round-trip requests). */
@@ -33,7 +39,7 @@ export interface Round {
 /** `accept` is consent to open a link, and says nothing of what came of it; `cancel` may mean that nobody saw it. */
 export type Answer = 'accept' | 'decline' | 'cancel'
 
-/** @param protocolVersion as the client wrote them, all three */
+/** What a client says of itself, as far as it can be read, and cut to what may be logged. All three are as it wrote them. */
 export function readManifest (protocolVersion: unknown, capabilities: unknown, clientInfo: unknown): ClientManifest {
   const { name, version } = isObject(clientInfo) ? clientInfo : {}
   return {

@@ -22,9 +22,9 @@ export function clientOf ({ clientId: id, manifest: { client: { name } } }: Guar
 
 /** Has somebody told when there is nothing left to wait for. @returns what gives the wait up */
 export function watchLink ({ completion }: LinkServices, principal: Principal, call: GuardedCall, { key: provider }: Needed, link: Link,
-  waiting: { readonly session: object, readonly notify: Notify }): () => void {
+  waiting: { readonly identity: object, readonly notify: Notify }): () => void {
   const topics = [hashConnection(principal, provider), askerHash({ principal, provider, client: clientOf(call) })]
-  return completion.watch(link, topics, waiting.session, waiting.notify)
+  return completion.watch(link, topics, waiting.identity, waiting.notify)
 }
 
 /** Whether there still is something to wait for: the link is live, and the vault is as it was when that was decided. */

@@ -1,5 +1,5 @@
 import { isObject, readManifest, urlModeOf, type GuardedCall } from './guarded-call.js'
-import { createNotify } from './notify.js'
+import { mcpSessionOf } from './mcp-session.js'
 import type { Sdk } from './require-connection.js'
 import type { SdkCopy, SdkServer } from './sdk-v1-copies.js'
 
@@ -25,15 +25,12 @@ export function createSdkV1 (server: SdkServer, copy: SdkCopy, lowLevel: boolean
 function describe (server: SdkServer, context: Context | undefined): GuardedCall {
   const { clientId, extra } = context?.authInfo ?? {}
   const manifest = readManifest(context?.requestInfo?.headers?.['mcp-protocol-version'], server.getClientCapabilities(), server.getClientVersion())
-  // A server may be connected to another client later; this session is the one of this transport.
-  const transport = server.transport ?? server
   return {
     claims: isObject(extra) ? extra : undefined,
     clientId: typeof clientId === 'string' ? clientId : '',
     manifest,
     urlMode: urlModeOf(manifest),
-    mcpSession: transport,
-    createNotify: elicitationId => createNotify(server, transport, elicitationId),
+    mcpSession: mcpSessionOf(server),
     round: null
   }
 }

@@ -1,6 +1,6 @@
 import type { NegotiatingServer } from '../mcp-sdks.js'
 import { isObject, readManifest, urlModeOf, type Answer, type GuardedCall, type Round } from './guarded-call.js'
-import { createNotify, type NotifyingServer } from './notify.js'
+import { mcpSessionOf, type NotifyingServer } from './mcp-session.js'
 import type { Sdk } from './require-connection.js'
 import type { SdkV2Copy } from './sdk-v2-copy.js'
 
@@ -55,13 +55,11 @@ export function createSdkV2 (server: SdkV2Server, copy: SdkV2Copy, lowLevel: boo
 
 function describeLegacy (server: SdkV2Server, context: Context): GuardedCall {
   const manifest = readManifest(server.getNegotiatedProtocolVersion(), server.getClientCapabilities(), server.getClientVersion())
-  const transport = server.transport ?? server
   return {
     ...describeUser(context),
     manifest,
     urlMode: urlModeOf(manifest),
-    mcpSession: transport,
-    createNotify: elicitationId => createNotify(server, transport, elicitationId),
+    mcpSession: mcpSessionOf(server),
     round: null
   }
 }
@@ -74,8 +72,7 @@ function describeModern (server: SdkV2Server, context: Context): GuardedCall {
     ...describeUser(context),
     manifest,
     urlMode: MULTI_ROUND_TRIP.includes(method) ? urlModeOf(manifest) : 'impossible',
-    mcpSession: server,
-    createNotify: () => null,
+    mcpSession: null,
     round: describeRound(context.mcpReq)
   }
 }

@@ -88,7 +88,7 @@ t.test('neither a server nor a session is kept alive while it waits', async t =>
   /** Lets a session wait. @returns what tells it, and what it is */
   const wait = async (server: Server): Promise<{ notify: unknown, transport: WeakRef<object> }> => {
     let notify: unknown
-    await call(server, call => { notify = call.createNotify('id') })
+    await call(server, call => { notify = call.mcpSession!.createNotify('id') })
     return { notify, transport: new WeakRef(server.transport!) }
   }
   const settled = async (): Promise<void> => await new Promise(resolve => setImmediate(resolve))

@@ -29,7 +29,7 @@ export const elicitation = [
     { name: 'sessions are forgotten before the last answer can have been processed', find: 'LATEST_END_MS = FLOW_TTL_MS + HOLD_MS', replace: 'LATEST_END_MS = FLOW_TTL_MS' },
     { name: 'forgetting sessions keeps the process alive', find: '.unref()', replace: '' },
     { name: 'a session is kept alive while it waits', find: 'watchers: new WeakMap()', replace: 'watchers: new Map() as never' },
-    { name: 'a session is told as often as it has called', find: 'watched.watchers.get(mcpSession) ?? ', replace: '' },
+    { name: 'a session is told as often as it has called', find: 'watched.watchers.get(identity) ?? ', replace: '' },
     { name: 'a session whose one call gives up waits no longer with the other', find: 'if (--watcher.calls === 0) ', replace: '' },
     { name: 'a session that gave up is told', find: 'watched.told.delete(watcher)', replace: 'watched.told.has(watcher)' },
     { name: 'what was told leaves its topics behind', find: 'if (byTopic.get(topic)?.size === 0) byTopic.delete(topic)', replace: '' },

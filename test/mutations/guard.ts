@@ -27,7 +27,7 @@ export const guard = [
     { name: 'a grant of another issuer counts', find: "found.kind === 'usable' ? found.entry : null", replace: "'entry' in found ? found.entry : null", tests: ['test/guard/tenants.test.ts'] },
     { name: 'what cannot be read counts as not connected', find: 'const unreadable = needed.filter(one => one.unreadable)', replace: 'const unreadable = needed.filter(() => false)' },
     { name: 'whoever has declined is asked all the same', find: 'const refused = handed.filter(({ link }) => link === null)', replace: 'const refused = handed.filter(({ link }) => link === undefined)', tests: ['test/browser/authorization-response.test.ts'] },
-    { name: 'nobody is told that the wait is over', find: 'notify === null ? () => {} :', replace: 'notify !== undefined ? () => {} :', tests: CAPABILITIES },
+    { name: 'nobody is told that the wait is over', find: 'mcpSession === null || notify === null ?', replace: 'mcpSession === null || notify !== undefined ?', tests: CAPABILITIES },
     { name: 'it is looked only at one of several links whether it is still open', find: '.every(Boolean)', replace: '.some(Boolean)', tests: WAITING },
     { name: 'a call that is decided anew is told of the link that it was not handed', find: 'if (!open) for (const giveUp of giveUps) giveUp()', replace: '', tests: WAITING },
     { name: 'the connections page does not know what a client without URL mode needs', find: 'await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), clientOf(call)))).catch(noteLimited(principal, call))', replace: '' },
@@ -121,7 +121,8 @@ export const guard = [
     { name: 'a list counts as an object', find: ' && !Array.isArray(value)', replace: '' },
     { name: 'null counts as an object', find: "typeof value === 'object' && value !== null", replace: "typeof value === 'object'" }
   ),
-  ...mutationsOf('lib/guard/notify.ts', CAPABILITIES,
+  ...mutationsOf('lib/guard/mcp-session.ts', CAPABILITIES,
+    { name: 'the session is that of the server, whichever client it is connected to', find: 'const transport = server.transport ?? server', replace: 'const transport = server' },
     { name: 'a completion is sent to whoever the server is connected to by then', find: 'if (live === undefined || (live.transport ?? live) !== transportRef.deref()) return', replace: 'if (live === undefined) return' },
     { name: 'a client that cannot be told is a fault', find: '} catch {\n    return null                                   // it throws', replace: '} catch (error) {\n    throw error                                   // it throws' },
     { name: 'a server is kept alive while it waits', find: 'new WeakRef(server)', replace: '{ deref: () => server }', tests: SDK },
@@ -132,8 +133,7 @@ export const guard = [
     { name: 'most clients show no way on', find: '{ message: decision.message }', replace: '{}' },
     { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra', tests: SDK },
     { name: 'the id of a client may be of any form', find: "typeof clientId === 'string' ? clientId : ''", replace: 'clientId as string', tests: SDK },
-    { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''" },
-    { name: 'the session is that of the server, whichever client it is connected to', find: 'const transport = server.transport ?? server', replace: 'const transport = server' }
+    { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''" }
   ),
   ...mutationsOf('lib/guard/sdk-v2.ts', MODERN,
     { name: '-32042 is sent on 2026-07-28', find: 'if (!isModern()) {', replace: 'if (isModern() !== undefined) {' },

@@ -1,6 +1,7 @@
 import { SdkUnreachableError } from '../errors.js'
 import { SDK_V1 } from '../mcp-sdks.js'
 import type { Sdk, SdkContext } from './sdk.js'
+import { connectTransport } from './session-transport.js'
 import { takeOver } from './web.js'
 
 /**
@@ -14,13 +15,8 @@ export async function loadSdkV1 ({ createServer, settings: { jsonResponse } }: S
   return {
     async connect (id, onclose) {
       const transport = new Transport({ sessionIdGenerator: () => id, enableJsonResponse: jsonResponse })
-      transport.onclose = onclose
-      await createServer().connect(transport)
-      return {
-        get sessionId () { return transport.sessionId },
-        handle: async (request, reply) => await transport.handleRequest(request.raw, takeOver(reply), request.body),
-        close: async () => await transport.close()
-      }
+      return await connectTransport(createServer(), transport, onclose, async (request, reply) =>
+        await transport.handleRequest(request.raw, takeOver(reply), request.body))
     },
     serve: async () => false,
     close: async () => {}

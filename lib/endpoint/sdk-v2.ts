@@ -2,6 +2,7 @@ import { SdkUnreachableError } from '../errors.js'
 import { SDK_V2 } from '../mcp-sdks.js'
 import type { Sdk, SdkContext } from './sdk.js'
 import { findSdkV2Copy } from './sdk-v2-copy.js'
+import { connectTransport } from './session-transport.js'
 import { sendResponse, toWebRequest, whenGone } from './web.js'
 
 /**
@@ -21,14 +22,8 @@ export async function loadSdkV2 ({ sample, createServer, settings: { auth, jsonR
   return {
     async connect (id, onclose) {
       const transport = new Transport({ sessionIdGenerator: () => id, enableJsonResponse: jsonResponse })
-      transport.onclose = onclose
-      await createServer().connect(transport)
-      return {
-        get sessionId () { return transport.sessionId },
-        handle: async (request, reply, authInfo) =>
-          await sendResponse(reply, await transport.handleRequest(toWebRequest(request, origin), { authInfo, parsedBody: request.body })),
-        close: async () => await transport.close()
-      }
+      return await connectTransport(createServer(), transport, onclose, async (request, reply, authInfo) =>
+        await sendResponse(reply, await transport.handleRequest(toWebRequest(request, origin), { authInfo, parsedBody: request.body })))
     },
     async serve (request, reply, authInfo) {
       if (await isLegacyRequest(toWebRequest(request, origin), request.body)) return false

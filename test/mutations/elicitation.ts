@@ -40,7 +40,7 @@ export const elicitation = [
     { name: 'the store closes before what was announced is on the bus', find: 'await Promise.all(publishing)', replace: '' },
     { name: 'what comes after closing is still told', find: 'Promise.resolve().then(unsubscribe)', replace: 'Promise.resolve()' }
   ),
-  ...mutationsOf('lib/elicitation/client-decline.ts', ['test/guard/modern.test.ts'],
+  ...mutationsOf('lib/elicitation/client-decline.ts', ['test/guard/input-responses.test.ts'],
     { name: 'a client that cannot show links declines for its users', find: 'if (Date.now() - current.askedAt < FASTEST_DECLINE_MS) return false', replace: '' },
     { name: "a client's decline of a link that is gone counts", find: "if (current.kind !== 'live') return current.kind === 'declined'", replace: "if (current.kind !== 'live') return true" }
   ),

@@ -62,7 +62,7 @@ export function createDecide (services: GuardServices): Decide {
     const { key, provider } = requirement
     if (!await services.authorize(principal, key)) throw new BlockedError('not_authorized', texts.notAuthorized(requirement))
     const found = await connections.look(principal, key, provider.issuer)
-    return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, unreadable: found.kind === 'unreadable', found }
+    return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, found }
   }
 
   const wantedOf = (principal: Principal, { key, scopes, reason }: Needed): Wanted => ({
@@ -107,7 +107,7 @@ export function createDecide (services: GuardServices): Decide {
     throw new BlockedError(reason, text)
   }
 
-  /** The page is there all the same. */
+  /** A client that has reached its limit gets a text in place of a link: the connections page is there all the same. */
   const noteLimited = (principal: Principal, { clientId }: GuardedCall) => (error: unknown): void => {
     if (!(error instanceof RateLimitedError)) throw error
     const { limit, first, retryAfterMs } = error
@@ -124,7 +124,8 @@ export function createDecide (services: GuardServices): Decide {
 
   async function decide (principal: Principal, requirements: readonly Requirement[], call: GuardedCall, attempts = 3, waited = false): Promise<Decision> {
     const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
-    const unreadable = needed.filter(one => one.unreadable)
+    // Not taken for missing: the operator may put its key back.
+    const unreadable = needed.filter(({ found }) => found.kind === 'unreadable')
     if (unreadable.length > 0) return await fallBack(principal, call, unreadable, 'unreadable', texts.unreadable(unreadable, connectionsUrl))
     const usable = needed.filter(({ entry }) => entry !== null && !isExpired(entry.grant))
     const withheld = usable.filter(({ entry, scopes }) => isWithheld(entry!.grant, scopes))

@@ -32,7 +32,7 @@ export interface Round {
   readonly answers: ReadonlyMap<string, Answer>
   /** The client has cancelled the call, or is gone. */
   readonly signal: AbortSignal
-  /** Tells the client that the call is alive, so many seconds later; `null` where it did not ask. */
+  /** Tells the client that the call is alive, after so many seconds; `null` where it did not ask. */
   readonly progress: ((seconds: number) => Promise<void>) | null
 }
 

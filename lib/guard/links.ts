@@ -6,8 +6,12 @@ import type { Principal } from '../types.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { Requirement } from './requirements.js'
 
-/** A requirement beside what there is. What is unreadable is not taken for missing: the operator may put its key back. */
-export type Needed = Requirement & { readonly entry: VaultEntry | null, readonly unreadable: boolean, readonly found: Lookup }
+/** A requirement beside what there is. */
+export interface Needed extends Requirement {
+  readonly found: Lookup
+  /** What was found, if it is usable. */
+  readonly entry: VaultEntry | null
+}
 
 export interface LinkServices {
   readonly connections: Connections

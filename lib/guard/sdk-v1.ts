@@ -1,6 +1,6 @@
 import { isObject, readManifest, urlModeOf, type GuardedCall } from './guarded-call.js'
 import { mcpSessionOf } from './mcp-session.js'
-import type { Sdk } from './require-connection.js'
+import type { Sdk } from './sdk.js'
 import type { SdkCopy, SdkServer } from './sdk-v1-copies.js'
 
 /** What is used of the context that SDK v1 passes last to every handler. */

@@ -1,7 +1,7 @@
 import type { NegotiatingServer } from '../mcp-sdks.js'
 import { isObject, readManifest, urlModeOf, type Answer, type GuardedCall, type Round } from './guarded-call.js'
 import { mcpSessionOf, type NotifyingServer } from './mcp-session.js'
-import type { Sdk } from './require-connection.js'
+import type { Sdk } from './sdk.js'
 import type { SdkV2Copy } from './sdk-v2-copy.js'
 
 /** What is used of SDK v2's `Server`. */

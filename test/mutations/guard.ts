@@ -28,7 +28,7 @@ export const guard = [
     { name: 'whoever is not allowed to use a provider uses it', find: 'if (!await services.authorize(principal, key)) throw', replace: 'if (!await services.authorize(principal, key) && key === null) throw' },
     { name: 'authorize is not waited for', find: '!await services.authorize(', replace: '!services.authorize(' },
     { name: 'a grant of another issuer counts', find: "found.kind === 'usable' ? found.entry : null", replace: "'entry' in found ? found.entry : null", tests: ['test/guard/tenants.test.ts'] },
-    { name: 'what cannot be read counts as not connected', find: 'const unreadable = needed.filter(one => one.unreadable)', replace: 'const unreadable = needed.filter(() => false)' },
+    { name: 'what cannot be read counts as not connected', find: "({ found }) => found.kind === 'unreadable'", replace: '() => false' },
     { name: 'whoever has declined is asked all the same', find: 'const refused = handed.filter(({ link }) => link === null)', replace: 'const refused = handed.filter(({ link }) => link === undefined)', tests: ['test/browser/authorization-response.test.ts'] },
     { name: 'nobody is told that the wait is over', find: 'mcpSession === null || notify === null ?', replace: 'mcpSession === null || notify !== undefined ?', tests: CAPABILITIES },
     { name: 'it is looked only at one of several links whether it is still open', find: '.every(Boolean)', replace: '.some(Boolean)', tests: WAITING },

@@ -39,6 +39,18 @@ export interface Round {
 /** `accept` is consent to open a link, and says nothing of what came of it; `cancel` may mean that nobody saw it. */
 export type Answer = 'accept' | 'decline' | 'cancel'
 
+/** What both SDKs pass to handlers of the access token that was verified. */
+export interface AuthInfo {
+  readonly clientId?: unknown
+  readonly extra?: unknown
+}
+
+/** Who calls: what is of another form than the SDKs say is as good as nothing. */
+export function readUser (authInfo: AuthInfo | null | undefined): Pick<GuardedCall, 'claims' | 'clientId'> {
+  const { clientId, extra } = authInfo ?? {}
+  return { claims: isObject(extra) ? extra : undefined, clientId: typeof clientId === 'string' ? clientId : '' }
+}
+
 /** What a client says of itself, as far as it can be read, and cut to what may be logged. All three are as it wrote them. */
 export function readManifest (protocolVersion: unknown, capabilities: unknown, clientInfo: unknown): ClientManifest {
   const { name, version } = isObject(clientInfo) ? clientInfo : {}

@@ -1,6 +1,7 @@
 import type { NegotiatingServer } from '../mcp-sdks.js'
-import { isObject, readManifest, urlModeOf, type Answer, type GuardedCall, type Round } from './guarded-call.js'
+import { isObject, readManifest, readUser, urlModeOf, type Answer, type AuthInfo, type GuardedCall, type Round } from './guarded-call.js'
 import { mcpSessionOf, type NotifyingServer } from './mcp-session.js'
+import { requiredElicitations } from './required-elicitations.js'
 import type { Sdk } from './sdk.js'
 import type { SdkV2Copy } from './sdk-v2-copy.js'
 
@@ -21,7 +22,7 @@ interface Context {
     readonly droppedInputResponseKeys?: readonly string[]
     notify (notification: object): Promise<void>
   }
-  readonly http?: { readonly authInfo?: { readonly clientId?: unknown, readonly extra?: unknown } }
+  readonly http?: { readonly authInfo?: AuthInfo }
 }
 
 /** The first revision without `-32042`, where handlers return what they need and are called again (MCP 2026-07-28, multi round-trip requests). */
@@ -40,10 +41,7 @@ export function createSdkV2 (server: SdkV2Server, copy: SdkV2Copy, lowLevel: boo
     lowLevel,
     describe: context => isModern() ? describeModern(server, context as Context) : describeLegacy(server, context as Context),
     elicit ({ elicitations, message }) {
-      if (!isModern()) {
-        const legacy = elicitations.map(({ elicitationId, url, message }) => ({ mode: 'url', elicitationId, url, message }))
-        throw new copy.UrlElicitationRequiredError(legacy, message)
-      }
+      if (!isModern()) throw new copy.UrlElicitationRequiredError(requiredElicitations(elicitations), message)
       return {
         resultType: 'input_required',
         inputRequests: Object.fromEntries(elicitations.map(({ provider, url, message }) =>
@@ -56,7 +54,7 @@ export function createSdkV2 (server: SdkV2Server, copy: SdkV2Copy, lowLevel: boo
 function describeLegacy (server: SdkV2Server, context: Context): GuardedCall {
   const manifest = readManifest(server.getNegotiatedProtocolVersion(), server.getClientCapabilities(), server.getClientVersion())
   return {
-    ...describeUser(context),
+    ...readUser(context.http?.authInfo),
     manifest,
     urlMode: urlModeOf(manifest),
     mcpSession: mcpSessionOf(server),
@@ -69,17 +67,12 @@ function describeModern (server: SdkV2Server, context: Context): GuardedCall {
   const { method, envelope } = context.mcpReq
   const manifest = readManifest(server.getNegotiatedProtocolVersion(), envelope?.[CAPABILITIES] ?? {}, envelope?.[CLIENT_INFO])
   return {
-    ...describeUser(context),
+    ...readUser(context.http?.authInfo),
     manifest,
     urlMode: MULTI_ROUND_TRIP.includes(method) ? urlModeOf(manifest) : 'impossible',
     mcpSession: null,
     round: describeRound(context.mcpReq)
   }
-}
-
-function describeUser ({ http }: Context): Pick<GuardedCall, 'claims' | 'clientId'> {
-  const { clientId, extra } = http?.authInfo ?? {}
-  return { claims: isObject(extra) ? extra : undefined, clientId: typeof clientId === 'string' ? clientId : '' }
 }
 
 function describeRound (request: Context['mcpReq']): Round {

@@ -116,6 +116,9 @@ export const guard = [
     { name: 'an SDK v2 that cannot be loaded is found out by a call', find: 'if (copy === null) throw', replace: 'if (copy === null && lowLevel === null) throw', tests: V2 }
   ),
   ...mutationsOf('lib/guard/guarded-call.ts', CAPABILITIES,
+    { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra as Claims', tests: [...SDK, ...INPUT_REQUIRED] },
+    { name: 'the id of a client may be of any form', find: "typeof clientId === 'string' ? clientId : ''", replace: 'clientId as string', tests: SDK },
+    { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''", tests: [...CAPABILITIES, ...INPUT_RESPONSES] },
     { name: 'the name of a client may hold anything', find: 'plainText(name, 60)', replace: 'name', tests: SDK },
     { name: 'capabilities that are no object declare something', find: '...isObject(capabilities) && { capabilities }', replace: '...capabilities !== undefined && { capabilities: capabilities as Record<string, unknown> }', tests: SDK },
     { name: 'a client of which nothing is known has declared nothing', find: "if (capabilities === undefined) return 'unknown'", replace: "if (capabilities === undefined) return 'undeclared'" },
@@ -132,26 +135,22 @@ export const guard = [
     { name: 'a session is kept alive while it waits', find: 'new WeakRef(transport)', replace: '{ deref: () => transport }', tests: SDK }
   ),
   ...mutationsOf('lib/guard/sdk-v1.ts', CAPABILITIES,
-    { name: 'an elicitation is not of URL mode', find: "({ mode: 'url', elicitationId, url, message })", replace: '({ elicitationId, url, message })' },
-    { name: 'most clients show no way on', find: '{ message: decision.message }', replace: '{}' },
-    { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra', tests: SDK },
-    { name: 'the id of a client may be of any form', find: "typeof clientId === 'string' ? clientId : ''", replace: 'clientId as string', tests: SDK },
-    { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''" }
+    { name: 'most clients show no way on', find: '{ message }', replace: '{}' }
+  ),
+  ...mutationsOf('lib/guard/required-elicitations.ts', CAPABILITIES,
+    { name: 'an elicitation is not of URL mode', find: "({ mode: 'url', elicitationId, url, message })", replace: '({ elicitationId, url, message } as any)' }
   ),
   ...mutationsOf('lib/guard/sdk-v2.ts', INPUT_RESPONSES,
-    { name: '-32042 is sent on 2026-07-28', find: 'if (!isModern()) {', replace: 'if (isModern() !== undefined) {', tests: INPUT_REQUIRED },
-    { name: 'a peer of 2025 gets a resultType', find: 'if (!isModern()) {', replace: 'if (isModern() === undefined) {', tests: V2 },
+    { name: '-32042 is sent on 2026-07-28', find: 'if (!isModern()) throw', replace: 'if (isModern() !== undefined) throw', tests: INPUT_REQUIRED },
+    { name: 'a peer of 2025 gets a resultType', find: 'if (!isModern()) throw', replace: 'if (isModern() === undefined) throw', tests: V2 },
     { name: 'a client without an MCP session is taken for one of 2026', find: "(server.getNegotiatedProtocolVersion() ?? '')", replace: '(server.getNegotiatedProtocolVersion() ?? FIRST_MODERN_REVISION)', tests: MODERN_CAPABILITIES },
     { name: 'capabilities are those of an earlier request', find: 'envelope?.[CAPABILITIES] ?? {}', replace: 'server.getClientCapabilities()', tests: MODERN_WAITING },
     { name: 'a list asks for input', find: "MULTI_ROUND_TRIP.includes(method) ? urlModeOf(manifest) : 'impossible'", replace: 'urlModeOf(manifest)', tests: MODERN_CAPABILITIES },
     { name: "the handler's own input requests are taken for ours", find: 'responses.filter(([key]) => key.startsWith(KEY_PREFIX))', replace: 'responses', also: [{ find: 'key.slice(KEY_PREFIX.length)', replace: "key.replace(KEY_PREFIX, '')" }] },
     { name: 'answers of a form that nobody knows are none', find: '...droppedInputResponseKeys.map(key => [key, undefined] as const)', replace: '' },
     { name: 'whatever is no decline is consent', find: "action === 'accept' || action === 'decline' ? action : 'cancel'", replace: "action === 'decline' || action === 'cancel' ? action : 'accept'" },
-    { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra as Claims', tests: INPUT_REQUIRED },
-    { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''" },
     { name: 'progress is told to clients that did not ask', find: 'progressToken === undefined', replace: 'progressToken === null', tests: MODERN_WAITING },
-    { name: 'the error of -32042 says nothing', find: 'UrlElicitationRequiredError(legacy, message)', replace: 'UrlElicitationRequiredError(legacy)', tests: V2 },
-    { name: 'an elicitation of 2025 is not of URL mode', find: "({ mode: 'url', elicitationId, url, message })", replace: '({ elicitationId, url, message })', tests: V2 }
+    { name: 'the error of -32042 says nothing', find: '(requiredElicitations(elicitations), message)', replace: '(requiredElicitations(elicitations))', tests: V2 }
   ),
   ...mutationsOf('lib/package-copies.mts', SDK,
     { name: 'an application without SDK v2 gets an error of Node', find: '} catch {\n    return null\n', replace: '} catch (error) {\n    throw error\n', tests: V2 },

@@ -24,7 +24,7 @@ import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
 import { OptionsError } from './errors.js'
 import { createGuard } from './guard/create-guard.js'
 import { createDecide } from './guard/guard.js'
-import { loadSdkCopies } from './guard/sdk-v1-copies.js'
+import { loadSdkV1Copies } from './guard/sdk-v1-copies.js'
 import { loadSdkV2 } from './guard/sdk-v2-copy.js'
 import { yesOrNo } from './host-answer.js'
 import { createConfigurations } from './oauth/configuration.js'
@@ -116,7 +116,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const redirectUris = [...isOidcLogin(browser) ? [urls.login('callback')] : [], ...[...providers.keys()].map(urls.redirectUri)]
   log.info({ redirectUris }, 'mcp-connect: these redirect URIs must be registered, each at its authorization server')
 
-  const copies = await loadSdkCopies()
+  const copies = await loadSdkV1Copies()
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)              // every call that waits has one
   app.addHook('preClose', async () => closing.abort())

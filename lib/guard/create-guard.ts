@@ -4,16 +4,16 @@ import { isSdkV2Server, SDK_V2 } from '../mcp-sdks.js'
 import type { Provider } from '../types.js'
 import type { Decide } from './guard.js'
 import { createRequireConnection } from './require-connection.js'
-import type { Sdk } from './sdk.js'
+import type { Sdk, SdkServer } from './sdk.js'
 import { createSdkV1 } from './sdk-v1.js'
-import type { SdkCopy, SdkServer } from './sdk-v1-copies.js'
+import type { SdkV1Copy } from './sdk-v1-copies.js'
 import type { SdkV2Copy } from './sdk-v2-copy.js'
 import { createSdkV2 } from './sdk-v2.js'
 
 interface Services {
   readonly server: AnyServerLike
   /** Copies of SDK v1. */
-  readonly copies: readonly SdkCopy[]
+  readonly copies: readonly SdkV1Copy[]
   /** @returns `null` when SDK v2 cannot be loaded */
   readonly loadSdkV2: () => SdkV2Copy | null
   readonly providers: ReadonlyMap<string, Provider>

@@ -1,16 +1,9 @@
 import { SDK_V1 } from '../mcp-sdks.js'
 import { importCopy, requireLoadedCopy } from '../package-copies.mjs'
-
-/** What is used of SDK v1's `Server`. */
-export interface SdkServer {
-  getClientCapabilities (): unknown
-  getClientVersion (): unknown
-  readonly transport?: object
-  createElicitationCompletionNotifier (elicitationId: string): () => Promise<void>
-}
+import type { SdkServer } from './sdk.js'
 
 /** What the guard needs of one loaded copy of SDK v1. */
-export interface SdkCopy {
+export interface SdkV1Copy {
   readonly Server: new (...args: any[]) => SdkServer
   readonly UrlElicitationRequiredError: new (elicitations: any[], message?: string) => Error
 }
@@ -22,13 +15,13 @@ const TYPES = `${SDK_V1}/types.js`
  * Gives the copies of the SDK that the host application can have made its server from: an error of one copy is a stranger to the other.
  * @returns a function, since the CommonJS copy may be loaded later than the plugin
  */
-export async function loadSdkCopies (): Promise<() => readonly SdkCopy[]> {
+export async function loadSdkV1Copies (): Promise<() => readonly SdkV1Copy[]> {
   const esm = toCopy(await importCopy(SERVER), await importCopy(TYPES))
   return () => [esm, toCopy(requireLoadedCopy(SERVER), requireLoadedCopy(TYPES))].filter(copy => copy !== null)
 }
 
 /** @returns `null` when there is none, or one that is older than 1.23, which knows no URL-mode elicitation */
-function toCopy (server: any, types: any): SdkCopy | null {
+function toCopy (server: any, types: any): SdkV1Copy | null {
   if (typeof server?.Server !== 'function' || typeof types?.UrlElicitationRequiredError !== 'function') return null
   return { Server: server.Server, UrlElicitationRequiredError: types.UrlElicitationRequiredError }
 }

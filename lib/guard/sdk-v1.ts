@@ -1,8 +1,8 @@
 import { readManifest, readUser, urlModeOf, type AuthInfo, type GuardedCall } from './guarded-call.js'
 import { mcpSessionOf } from './mcp-session.js'
 import { requiredElicitations } from './required-elicitations.js'
-import type { Sdk } from './sdk.js'
-import type { SdkCopy, SdkServer } from './sdk-v1-copies.js'
+import type { Sdk, SdkServer } from './sdk.js'
+import type { SdkV1Copy } from './sdk-v1-copies.js'
 
 /** What is used of the context that SDK v1 passes last to every handler. */
 interface Context {
@@ -11,7 +11,7 @@ interface Context {
 }
 
 /** A server of SDK v1 (MCP 2025-11-25 and earlier). @param copy the one that the server was made from */
-export function createSdkV1 (server: SdkServer, copy: SdkCopy, lowLevel: boolean): Sdk {
+export function createSdkV1 (server: SdkServer, copy: SdkV1Copy, lowLevel: boolean): Sdk {
   return {
     lowLevel,
     describe: context => describe(server, context as Context | undefined),

@@ -1,15 +1,11 @@
 import type { NegotiatingServer } from '../mcp-sdks.js'
 import { isObject, readManifest, readUser, urlModeOf, type Answer, type AuthInfo, type GuardedCall, type Round } from './guarded-call.js'
-import { mcpSessionOf, type NotifyingServer } from './mcp-session.js'
+import { mcpSessionOf } from './mcp-session.js'
 import { requiredElicitations } from './required-elicitations.js'
-import type { Sdk } from './sdk.js'
+import type { Sdk, SdkServer } from './sdk.js'
 import type { SdkV2Copy } from './sdk-v2-copy.js'
 
-/** What is used of SDK v2's `Server`. */
-interface SdkV2Server extends NotifyingServer, NegotiatingServer {
-  getClientCapabilities (): unknown
-  getClientVersion (): unknown
-}
+type SdkV2Server = SdkServer & NegotiatingServer
 
 /** What is used of the context that SDK v2 passes last to every handler. */
 interface Context {

@@ -1,5 +1,12 @@
 import type { Decision } from './guard.js'
 import type { GuardedCall } from './guarded-call.js'
+import type { NotifyingServer } from './mcp-session.js'
+
+/** What is used of the `Server` of either SDK. */
+export interface SdkServer extends NotifyingServer {
+  getClientCapabilities (): unknown
+  getClientVersion (): unknown
+}
 
 /** What the guard needs of an SDK, for one server. */
 export interface Sdk {

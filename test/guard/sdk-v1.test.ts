@@ -5,7 +5,7 @@ import t from 'tap'
 import type { McpServerLike } from '../../lib/decorator.js'
 import { createGuard } from '../../lib/guard/create-guard.js'
 import { clientOf } from '../../lib/guard/links.js'
-import { loadSdkCopies } from '../../lib/guard/sdk-v1-copies.js'
+import { loadSdkV1Copies } from '../../lib/guard/sdk-v1-copies.js'
 import type { GuardedCall } from '../../lib/guard/guarded-call.js'
 import { defineProvider } from '../../lib/index.js'
 import { loadWithoutPackages } from '../fixtures/without-packages.js'
@@ -16,7 +16,7 @@ const provider = defineProvider({ name: 'Acme', issuer: 'https://acme.example', 
 
 t.test('the SDK that the host can have: the ESM copy, and the CommonJS one once it is loaded, if it knows URL mode', async t => {
   const require = createRequire(import.meta.url)
-  const copies = await loadSdkCopies()
+  const copies = await loadSdkV1Copies()
   t.equal(copies().length, 1)
   const { Server } = require(SERVER) as { Server: unknown }
   t.equal(copies().length, 2)
@@ -28,13 +28,13 @@ t.test('the SDK that the host can have: the ESM copy, and the CommonJS one once 
 })
 
 t.test('an application without the SDK starts, and hears of it when it makes a guard', async t => {
-  const { loadSdkCopies: loadNone } = await loadWithoutPackages<{ loadSdkCopies: typeof loadSdkCopies }>(t, 'guard/sdk-v1-copies.ts', 'mcp-sdks.ts', 'package-copies.mts')
+  const { loadSdkV1Copies: loadNone } = await loadWithoutPackages<{ loadSdkV1Copies: typeof loadSdkV1Copies }>(t, 'guard/sdk-v1-copies.ts', 'mcp-sdks.ts', 'package-copies.mts')
   const copies = (await loadNone())()
   t.strictSame(copies, [])
   const server = { server: { getClientCapabilities () {} } } as unknown as McpServerLike
   const services = { server, loadSdkV2: () => null, providers: new Map(), decide: async () => { throw new Error('not reached') } }
   t.throws(() => createGuard({ ...services, copies }), { code: 'FST_MCP_CONNECT_SDK_MISSING' })
-  const installed = (await loadSdkCopies())()
+  const installed = (await loadSdkV1Copies())()
   t.throws(() => createGuard({ ...services, copies: installed }), { code: 'FST_MCP_CONNECT_SDK_MISMATCH' })
 })
 

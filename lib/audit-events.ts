@@ -36,8 +36,11 @@ export interface AuditedRefusal extends Partial<AuditedElicitation> {
   readonly code: string
 }
 
+/** Why an access token could not be refreshed: the provider cannot be asked just now, or does not accept this server's registration. */
+export type RefreshFailure = 'later' | 'misregistered'
+
 /** Why a guarded handler did not run, and its caller was sent no link either. */
-export type BlockReason = 'no_principal' | 'not_authorized' | 'not_connected' | 'not_finished' | 'declined' | 'scopes_withheld' | 'unreadable' | 'failure'
+export type BlockReason = RefreshFailure | 'no_principal' | 'not_authorized' | 'not_connected' | 'not_finished' | 'declined' | 'scopes_withheld' | 'unreadable' | 'failure'
 
 /** What each event tells, by its name. */
 export interface AuditEvents {
@@ -79,12 +82,16 @@ export interface AuditEvents {
   /** A request that a provider, the store or a mistake has failed, also one of yours. */
   'request.failed': AuditedRefusal
 
-  /** An authorization code is about to be redeemed; one of the three below follows, unless the process is killed. */
+  /** An authorization code is about to be redeemed; one of `exchange.stored`, `refused`, `undecided` and `orphan_possible` follows, unless the process is killed. */
   'exchange.started': AuditedAttempt
   /** Its grant is in the vault. */
   'exchange.stored': AuditedAttempt
   /** The provider has given nothing. */
   'exchange.refused': AuditedAttempt
+  /** It is of another account than the one that was to be renewed: the user is asked, and nothing is stored before. */
+  'exchange.undecided': AuditedAttempt
+  /** The user has said what becomes of it. */
+  'account.decided': AuditedAttempt & { readonly choice: 'replace' | 'add' | 'discard' }
   /** The provider may list a grant that is not stored here. */
   'exchange.orphan_possible': AuditedAttempt
 
@@ -98,6 +105,17 @@ export interface AuditEvents {
   'vault.decrypt_failed': AuditedConnection & { readonly keyId: string }
   /** A grant was sealed anew with the newest key. Whose provider it is of is not known. */
   'vault.resealed': { readonly principal: string }
+
+  /** An access token was refreshed. */
+  'refresh.ok': AuditedConnection
+  /** One was, or could not be, after somebody else had changed the grant: what they stored stands. */
+  'refresh.lost_race': AuditedConnection
+  /** The provider has said that the grant is gone for good; the user is asked again. */
+  'refresh.invalid_grant': AuditedConnection
+  /** One could not be refreshed; the grant stays as it is. */
+  'refresh.failed': AuditedConnection & { readonly failure: RefreshFailure }
+  /** One was refreshed and could not be stored: where refresh tokens are used once, the grant is lost. */
+  'refresh.unsaved': AuditedConnection
 
   /** A guarded handler did not run, and its caller was sent a text and no link. */
   'guard.blocked': Partial<AuditIds> & { readonly reason: BlockReason, readonly providers: readonly string[] }

@@ -11,6 +11,11 @@ export type ConnectionOf<N extends string> = N extends keyof McpConnectProviders
 export interface RequireOptions {
   /** Scopes that the handler needs, beyond the provider's own `scopes`. @default [] */
   readonly scopes?: readonly string[]
+  /**
+   * Which of the user's accounts at the provider, by its identifier or label there; or a function of what the handler is called with, such
+   * as `({ account }) => account`. When no such account is connected, the user is asked to connect it. @default the user's default account
+   */
+  readonly account?: string | ((...args: any[]) => string | undefined)
   /** Why, to the person who is asked, after "Connect GitHub": `to list your issues`. Plain text without a URL. */
   readonly reason?: string
 }

@@ -29,6 +29,10 @@ export const SdkUnreachableError = createError<[string, string]>(`${CODE}SDK_UNR
   'A server comes from a copy of %s that fastify-mcp-connect cannot load; install it once, beside fastify-mcp-connect ("npm ls %s" must show one copy)', 500)
 export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
+export const GrantEndedError = createError<[string]>(`${CODE}GRANT_ENDED`,
+  'The access to %s has ended while this was under way; when it is called again, the user is asked to connect again', 500)
+export const RefreshFailedError = createError<[string]>(`${CODE}REFRESH_FAILED`,
+  'The access to %s has expired and cannot be renewed just now; the user remains connected; try again later', 500)
 export const IdentityInvalidError = createError<[string, string]>(`${CODE}IDENTITY_INVALID`,
   '%s an object with the non-empty strings issuer and subject (and tenant); %s', 500)
 export const SignInUrlInvalidError = createError(`${CODE}SIGN_IN_URL_INVALID`,

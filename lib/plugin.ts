@@ -15,12 +15,15 @@ import { takeUnreadableAddresses } from './browser/unreadable-addresses.js'
 import { createUrls } from './browser/urls.js'
 import { createVisitLimits } from './browser/visit-limits.js'
 import { createConnections } from './connections/connections.js'
+import { createPauses } from './connections/pauses.js'
+import { createRefreshing, LEASE_MS } from './connections/refreshing.js'
 import { createResealing } from './connections/resealing.js'
 import type { AnyServerLike, ContextOf, Guard, McpConnect } from './decorator.js'
 import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
 import { createElicitations } from './elicitation/elicitations.js'
 import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
+import { createUndecidedGrants } from './elicitation/undecided-grants.js'
 import { OptionsError } from './errors.js'
 import { createGuard } from './guard/create-guard.js'
 import { createDecide } from './guard/guard.js'
@@ -34,6 +37,7 @@ import { resolveOptions } from './options.js'
 import { auditIdsOf, parsePrincipal } from './principal.js'
 import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
+import { createLeases } from './state/leases.js'
 import { createLimiter, type Limiter } from './state/limiter.js'
 import type { Limits, McpConnectOptions, Principal } from './types.js'
 import { createKeyRing } from './vault/key-ring.js'
@@ -80,9 +84,19 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const sessions = isOidcLogin(browser) ? createBrowserSessions({ ...records, audit }, { idleMs: browser.idleTtlMs, absoluteMs: browser.absoluteTtlMs }) : null
   const resealing = createResealing({ vault, sealer, audit, log })
   const connections = createConnections({ vault, sealer, resealing, audit })
+  const configuration = createConfigurations()
+  const refreshing = createRefreshing({
+    connections,
+    leases: createLeases('refresh-lease', records, LEASE_MS),
+    pauses: createPauses(records),
+    configuration,
+    discard: async () => {},
+    audit,
+    log
+  })
   const completion = await createCompletion(checkBus(store.bus, START_TIMEOUT_MS), error =>
     log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
-  closers.push(completion.close, resealing.close)
+  closers.push(completion.close, resealing.close, refreshing.close)
 
   takeUnreadableAddresses(app, app.prefix + prefix)
   hideRawPackets(app)
@@ -102,6 +116,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       elicitations,
       declines,
       flows: createFlows(records),
+      undecidedGrants: createUndecidedGrants(records),
       completion,
       connections,
       audit,
@@ -109,7 +124,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       forms: createForms(ring, createFormCookies(ring, cookies), urls),
       limits: createVisitLimits(limiter('address'), limiter('principal')),
       mismatches: createMismatches(log),
-      configuration: createConfigurations()
+      configuration
     })
   }, { prefix })
 
@@ -122,6 +137,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   app.addHook('preClose', async () => closing.abort())
   const decide = createDecide({
     connections,
+    refreshing,
     elicitations,
     declines,
     completion,

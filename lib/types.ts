@@ -197,7 +197,8 @@ export interface RevocationRequest {
 
 /** This server's registration at an authorization server, checked and complete. */
 export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'clientAuthentication' | 'scopes' |
-  'resource' | 'authorizationParameters' | 'privateHosts' | typeof allowLoopbackHttp> {
+  'resource' | 'authorizationParameters' | 'privateHosts' | typeof allowLoopbackHttp>,
+  Partial<Pick<Provider, 'requestScopeSeparator' | 'scopeParameter' | 'failureCodes' | 'tokenRequestFormat' | 'tokenResponsePath' | 'requestHeaders'>> {
   /** Whether metadata that do not say so are taken for those of a server with PKCE and `S256`. */
   readonly assumesS256?: boolean
 }

@@ -14,7 +14,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   browser: ['elicitation', 'connections', 'oauth', 'state', 'vault'],
   elicitation: ['state'],
   state: ['vault'],
-  connections: ['vault'],
+  connections: ['oauth', 'state', 'vault'],
   oauth: [],
   vault: [],
   ops: [],

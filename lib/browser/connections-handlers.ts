@@ -1,13 +1,52 @@
+import type { FastifyRequest } from 'fastify'
 import type { Lookup } from '../connections/connections.js'
-import { isExpired } from '../connections/scopes.js'
+import type { StoredGrant } from '../connections/entry.js'
+import { freshnessOf } from '../connections/freshness.js'
+import type { Wish } from '../connections/placement.js'
+import { NotFoundError } from '../errors.js'
+import { tellsAccounts } from '../oauth/identity.js'
+import type { Provider } from '../types.js'
 import { assertAuthorized } from './assertions.js'
 import type { FormView } from './forms.js'
-import { connectionsPage, type ConnectionView } from './pages/connections.js'
+import { connectionsPage, type AccountStatus, type ConnectionView } from './pages/connections.js'
 import { accountView, page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
+import type { Visitor } from './visitors.js'
+
+/** What a form of the page is about. */
+interface Chosen {
+  readonly principal: Visitor['principal']
+  readonly key: string
+  readonly provider: Provider
+  /** The account in the path; absent: all that there is. */
+  readonly stored?: StoredGrant
+}
 
 /** The handlers of the connections page: what every client without URL mode sends its user to. */
-export function connectionsHandlers (services: BrowserServices): Record<'show' | 'connect' | 'disconnect', Handler> {
+export function connectionsHandlers (services: BrowserServices): Record<'show' | 'connect' | 'add' | 'makeDefault' | 'disconnect', Handler> {
   const { urls, connections, forms } = services
+
+  /** @throws FST_MCP_CONNECT_NOT_FOUND, also for an account that is not there (any longer) */
+  async function choose (request: FastifyRequest, step: string): Promise<Chosen> {
+    const { principal } = requireVisitor(request)
+    const { provider: key, account } = request.params as { provider: string, account?: string }
+    const provider = requireProvider(services, key)
+    await forms.check(request, principal, actionOf(step, key, account))
+    if (account === undefined) return { principal, key, provider }
+    const found = await connections.look(principal, key, provider)
+    const stored = found.kind === 'usable' ? found.entry.accounts.find(({ id }) => id === account) : undefined
+    if (stored === undefined) throw new NotFoundError()
+    return { principal, key, provider, stored }
+  }
+
+  /** Has the user asked, on the page of a new link. */
+  async function ask ({ principal, key, provider }: Chosen, before: StoredGrant | undefined, wish: Wish): Promise<string> {
+    await assertAuthorized(services, { principal, provider: key })
+    await services.declines.clear(principal, key)
+    // What was withheld before is asked for again: the user may be here to allow it.
+    const scopes = [...new Set([...before?.grant.requestedScopes ?? [], ...provider.scopes])]
+    const { id } = await services.elicitations.offer({ principal, provider: key, ...wish, scopes, reasons: [] }, null)
+    return urls.elicitation(id)
+  }
 
   return {
     show: page(services, () => urls.connections, async (visitor, request, reply) => {
@@ -15,17 +54,28 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const csrf = await forms.open(request, reply, principal)
       const views: ConnectionView[] = []
       for (const [key, provider] of services.providers) {
-        const status = statusOf(await connections.look(principal, key, provider.issuer))
+        const found = await connections.look(principal, key, provider)
         const mayConnect = await services.authorize(principal, key)
-        if (!mayConnect && status.kind === 'none') continue
-        const form = (step: 'connect' | 'disconnect'): FormView => ({ action: urls.provider(key, step), csrf: csrf([step, key]) })
+        if (!mayConnect && found.kind === 'none') continue
+        const form = (step: 'connect' | 'add' | 'disconnect'): FormView => ({ action: urls.provider(key, step), csrf: csrf(actionOf(step, key)) })
+        const accounts = found.kind === 'usable' ? found.entry.accounts : []
+        const accountForm = (step: 'connect' | 'default' | 'disconnect', { id }: StoredGrant): FormView =>
+          accounts.length === 1 && step !== 'default' ? form(step) : { action: urls.account(key, id, step), csrf: csrf(actionOf(step, key, id)) }
         views.push({
           key,
           name: provider.name,
           host: providerHost(provider),
-          status,
-          connect: mayConnect ? form('connect') : null,
-          disconnect: form('disconnect')
+          status: found.kind === 'usable' ? 'connected' : found.kind,
+          accounts: accounts.map((stored, i) => ({
+            ...statusOf(stored),
+            isDefault: i === 0 && accounts.length > 1,
+            connect: mayConnect ? accountForm('connect', stored) : null,
+            makeDefault: i === 0 ? null : accountForm('default', stored),
+            disconnect: accountForm('disconnect', stored)
+          })),
+          connect: mayConnect && accounts.length === 0 ? form('connect') : null,
+          add: mayConnect && accounts.length > 0 && tellsAccounts(provider) ? form('add') : null,
+          disconnect: accounts.length === 1 ? null : form('disconnect')
         })
       }
       const account = accountView(services, visitor, urls.connections)
@@ -34,34 +84,43 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
     }),
 
     async connect (request, reply) {
-      const { principal } = requireVisitor(request)
-      const { provider: key } = request.params as { provider: string }
-      const provider = requireProvider(services, key)
-      await forms.check(request, principal, ['connect', key])
-      await assertAuthorized(services, { principal, provider: key })
-      const found = await connections.look(principal, key, provider.issuer)
-      // What was withheld before is asked for again: the user may be here to allow it.
-      const before = found.kind === 'usable' ? found.entry.grant.requestedScopes : []
-      await services.declines.clear(principal, key)
-      const scopes = [...new Set([...before, ...provider.scopes])]
-      const { id } = await services.elicitations.offer({ principal, provider: key, scopes, reasons: [] }, null)
-      return reply.redirect(urls.elicitation(id), 303)
+      const chosen = await choose(request, 'connect')
+      const { stored, principal, key, provider } = chosen
+      const before = stored ?? defaultOf(await connections.look(principal, key, provider))
+      const name = stored?.grant.account?.subject
+      return reply.redirect(await ask(chosen, before, name === undefined ? {} : { account: name }), 303)
+    },
+
+    async add (request, reply) {
+      return reply.redirect(await ask(await choose(request, 'add'), undefined, { another: true }), 303)
+    },
+
+    async makeDefault (request, reply) {
+      const { principal, key, stored } = await choose(request, 'default')
+      await connections.makeDefault(principal, key, stored!.id)
+      return reply.redirect(urls.connections, 303)
     },
 
     async disconnect (request, reply) {
-      const { principal } = requireVisitor(request)
-      const { provider: key } = request.params as { provider: string }
-      requireProvider(services, key)
-      await forms.check(request, principal, ['disconnect', key])
+      const { principal, key, stored } = await choose(request, 'disconnect')
       await services.flows.revoke(principal, key)
-      await connections.remove(principal, key)
+      await connections.remove(principal, key, stored?.id)
       return reply.redirect(urls.connections, 303)
     }
   }
 }
 
-function statusOf (found: Lookup): ConnectionView['status'] {
-  if (found.kind !== 'usable') return { kind: found.kind }
-  const { grant, connectedAt } = found.entry
-  return { kind: isExpired(grant) ? 'expired' : 'connected', since: connectedAt, account: grant.account?.label, scopes: grant.scopes }
+/** What a form does, and to what. */
+function actionOf (step: string, key: string, account?: string): readonly string[] {
+  return account === undefined ? [step, key] : [step, key, account]
+}
+
+function defaultOf (found: Lookup): StoredGrant | undefined {
+  return found.kind === 'usable' ? found.entry.accounts[0] : undefined
+}
+
+function statusOf (stored: StoredGrant): AccountStatus {
+  const { grant: { account, scopes, refreshToken }, connectedAt, deadAt } = stored
+  const hasEnded = deadAt !== undefined || (refreshToken === undefined && freshnessOf(stored) === 'expired')
+  return { name: account?.label ?? account?.subject, since: connectedAt, scopes, hasEnded }
 }

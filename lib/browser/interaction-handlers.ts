@@ -1,16 +1,21 @@
 import type { FastifyRequest } from 'fastify'
+import type { VaultEntry } from '../connections/entry.js'
+import { targetOf } from '../connections/placement.js'
 import { askedAndGranted } from '../connections/scopes.js'
 import { auditedElicitation, type Elicitation } from '../elicitation/elicitations.js'
 import { endUnconnected } from '../elicitation/end-unconnected.js'
 import { hashFlowCookie } from '../elicitation/flows.js'
 import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
+import { switchAccountPrompt } from '../oauth/configuration.js'
 import { RANDOM_TOKEN, randomToken } from '../random.js'
 import type { Provider } from '../types.js'
 import { assertAuthorized, assertPending, assertWon, findOwn, type Own } from './assertions.js'
 import { completedPage, declinedPage, interactionPage, leavingPage } from './pages/interaction.js'
 import { accountView, page, providerHost, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
 import type { Visitor } from './visitors.js'
+
+const ANOTHER = 'a further account'
 
 interface Asked extends Own {
   readonly provider: Provider
@@ -30,16 +35,26 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
    * What is wanted, beside what is granted already: a new grant takes the place of the old one. What the provider granted
    * without having been asked is not asked for.
    */
-  async function scopesToAsk ({ elicitation: { principal, provider: key, scopes }, provider }: Asked): Promise<readonly string[]> {
-    const found = await services.connections.look(principal, key, provider.issuer)
-    const granted = found.kind === 'usable' ? askedAndGranted(found.entry.grant) : []
-    return [...new Set([...granted, ...scopes])]
+  async function scopesToAsk ({ elicitation, provider }: Asked): Promise<readonly string[]> {
+    const target = targetOf(await connectedAt(elicitation, provider), elicitation)
+    const granted = target === undefined ? [] : askedAndGranted(provider, target.grant)
+    return [...new Set([...granted, ...elicitation.scopes])]
   }
 
-  /** What the connected account is called there, so that nobody is left with somebody else's unawares. */
-  async function accountAtProvider ({ principal, provider: key }: Elicitation, { issuer }: Provider): Promise<string | undefined> {
-    const found = await services.connections.look(principal, key, issuer)
-    return found.kind === 'usable' ? found.entry.grant.account?.label : undefined
+  async function connectedAt ({ principal, provider: key }: Elicitation, provider: Provider): Promise<VaultEntry | null> {
+    const found = await services.connections.look(principal, key, provider)
+    return found.kind === 'usable' ? found.entry : null
+  }
+
+  /** What the account that was connected last is called there, so that nobody is left with somebody else's unawares. */
+  async function accountAtProvider (elicitation: Elicitation, provider: Provider): Promise<string | undefined> {
+    const { accounts = [] } = await connectedAt(elicitation, provider) ?? {}
+    return [...accounts].sort((a, b) => b.connectedAt - a.connectedAt)[0]?.grant.account?.label
+  }
+
+  /** Which account is meant: what it is called, or is asked for by. */
+  async function accountMeant ({ elicitation, provider }: Asked): Promise<string | undefined> {
+    return targetOf(await connectedAt(elicitation, provider), elicitation)?.grant.account?.label ?? elicitation.account
   }
 
   /** What a form does. Scopes and reasons that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
@@ -54,6 +69,8 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const { id, elicitation, provider } = own
       assertPending(elicitation)
       await assertAuthorized(services, elicitation)
+      // What was begun before waits for an answer.
+      if (await services.undecidedGrants.find(own.hash) !== null) return reply.redirect(urls.elicitation(id, 'account'), 303)
       const scopes = await scopesToAsk(own)
       const csrf = await forms.open(request, reply, visitor.principal)
       audit('elicitation.opened', auditedElicitation(own.hash, elicitation))
@@ -63,6 +80,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
         provider: { name: provider.name, host: providerHost(provider) },
         reasons: elicitation.reasons,
         scopes,
+        upstream: elicitation.another === true ? ANOTHER : await accountMeant(own),
         account: accountView(services, visitor, urls.elicitation(id)),
         expiresAt: elicitation.expiresAt,
         goOn: { action: urls.elicitation(id, 'start'), csrf: csrf(startAction(own, scopes)) },
@@ -82,7 +100,11 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       const state = randomToken()
       const cookie = randomToken()
       const redirectUri = urls.redirectUri(elicitation.provider)
-      const { url, ...secrets } = await createAuthorizationRequest(await services.configuration(provider), provider, { redirectUri, scopes, state })
+      const loginHint = await accountMeant(own)
+      const configuration = await services.configuration(provider)
+      const { url, ...secrets } = await createAuthorizationRequest(configuration, provider, {
+        redirectUri, scopes, state, ...loginHint !== undefined && { loginHint }, ...elicitation.another === true && { prompt: switchAccountPrompt(configuration) }
+      })
       const { issuer, clientId } = provider
       await services.flows.start(state, visitor.principal, {
         elicitationId: id, provider: elicitation.provider, issuer, clientId, redirectUri, scopes, cookieHash: hashFlowCookie(cookie), ...secrets
@@ -112,7 +134,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
 }
 
 /** @throws FST_MCP_CONNECT_NOT_FOUND for what cannot be an id */
-function idOf (request: FastifyRequest): string {
+export function idOf (request: FastifyRequest): string {
   const { id } = request.params as { id: string }
   if (!RANDOM_TOKEN.test(id)) throw new NotFoundError()
   return id

@@ -1,29 +1,31 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { AuditedAttempt } from '../audit-events.js'
-import { missingScopes } from '../connections/scopes.js'
+import { placeGrant } from '../connections/placement.js'
 import { auditedElicitation, elicitationHash } from '../elicitation/elicitations.js'
 import { endUnconnected } from '../elicitation/end-unconnected.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
-  ConsumedError, ContextMismatchError, DisconnectedError, ExpiredError, FlowCookieMissingError, NotAuthorizedError,
+  ConsumedError, ContextMismatchError, ExpiredError, FlowCookieMissingError, NotAuthorizedError,
   ProviderRefusedError, ScopeRefusedError, SessionLostError, SignInRequiredError, StateInvalidError
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
 import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
 import { readGrant } from '../oauth/grant.js'
+import { readAccount } from '../oauth/identity.js'
 import { redeemCode, wasRefused } from '../oauth/token-request.js'
-import { hashConnection } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal, Provider } from '../types.js'
 import { assertWon, findOwn, type Own } from './assertions.js'
 import { assertNavigation } from './navigation.js'
 import { recall, remember } from './request-notes.js'
 import { requireProvider, type BrowserServices, type Handler } from './services.js'
-
-const LESS_GRANTED = 'mcp-connect: less was granted than was asked for; if this provider separates scopes otherwise, set its scopeSeparator'
+import { assertNotRevoked, storeGrant } from './storing.js'
 
 const ACCESS_DENIED = 'mcp-connect: the provider answered access_denied: the user refused it there, or the provider did; if no user has, look at scopes and registration'
+
+/** What became of a grant: it is a connection, or its user is asked whether it shall be one. */
+type Exchanged = 'stored' | 'undecided'
 
 /** An authorization response that came back to its own user and browser. */
 interface Attempt extends Own {
@@ -44,7 +46,7 @@ interface Attempt extends Own {
  * everything as it was, so that nobody can burn somebody else's link, and no code is sent to the provider before that.
  */
 export function redirectionEndpoint (services: BrowserServices): Handler {
-  const { urls, elicitations, declines, flows, connections, completion, audit } = services
+  const { urls, elicitations, declines, flows, undecidedGrants, connections, audit } = services
 
   /** The flow that this response belongs to, once it is sure that it came back to its own user and browser. */
   async function findOwnFlow (request: FastifyRequest, state: string, key: string, { issuer, clientId }: Provider):
@@ -65,64 +67,50 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     const own = await findOwn(services, request, flow.elicitationId, visitor)
     // Before the cookie, which a finished flow has no more: the owner's second click is no attack.
     if (flow.status !== 'started') throw new ConsumedError()
-    await assertNotRevoked(flow, visitor.principal)
+    await assertNotRevoked(services, flow, visitor.principal)
     // The link was good when the button was pressed; from then on the flow's own time counts. Its cookie ends with it.
     if (flow.expiresAt <= Date.now()) throw new ExpiredError()
     if (!sameBrowser) throw new FlowCookieMissingError()
     return { flow, own }
   }
 
-  async function assertNotRevoked (flow: Flow, principal: Principal): Promise<void> {
-    if (await flows.isRevoked(flow, principal)) throw new DisconnectedError()
-  }
-
   /** Redeems the code, and keeps what it gives. The operator's log tells of a grant that may be at the provider, and not here. */
-  async function connect (attempt: Attempt): Promise<void> {
+  async function connect (attempt: Attempt): Promise<Exchanged> {
     const { principal, flow, elicitation, hash, holder } = attempt
     const facts: AuditedAttempt = { ...auditedElicitation(hash, elicitation), attempt: holder }
     // The user has said yes, whatever becomes of it: an earlier no is void.
     await declines.clear(principal, flow.provider)
     audit('exchange.started', facts)
     try {
-      await exchange(attempt)
+      const exchanged = await exchange(attempt)
+      audit(`exchange.${exchanged}`, facts)
+      return exchanged
     } catch (error) {
       audit(wasRefused(error) ? 'exchange.refused' : 'exchange.orphan_possible', facts)
       throw error
     }
-    audit('exchange.stored', facts)
   }
 
-  async function exchange (attempt: Attempt): Promise<void> {
-    const { provider, configuration, principal, state, flow, url, hash, holder, log } = attempt
+  async function exchange (attempt: Attempt): Promise<Exchanged> {
+    const { provider, configuration, principal, state, flow, url, elicitation, hash, holder, log } = attempt
     const tokens = await redeemCode(configuration, provider, {
       response: url, state, codeVerifier: flow.codeVerifier, ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
-    const grant = readGrant(provider, tokens, flow.scopes)
-    const saved = await connections.save(principal, flow.provider, provider.issuer, grant, async () => {
-      // Were it somebody else's by now, that one's answer would count, and not this grant.
-      assertWon(await elicitations.hold(hash, holder))
-      await assertNotRevoked(flow, principal)
-    })
-    try {
-      // Once more: a disconnect revokes first and removes then, so that one of the two sees the other.
-      if (await flows.isRevoked(flow, principal)) {
-        await connections.remove(principal, flow.provider, saved)
-        throw new DisconnectedError()
-      }
-      const turn = await elicitations.end(hash, 'completed', holder)
-      // The user may have declined, if the vault took longer than the hold. A grant that this one has replaced is lost then.
-      if (turn !== 'won') await connections.remove(principal, flow.provider, saved)
-      assertWon(turn)
-    } finally {
-      // Whoever waits for this connection, by whichever link, need not wait any longer.
-      completion.announce(hashConnection(principal, flow.provider), await elicitations.retire(principal, flow.provider).catch(() => undefined))
+    const account = await readAccount(configuration, provider, tokens)
+    const grant = readGrant(provider, tokens, flow.scopes, account)
+    const found = await connections.look(principal, flow.provider, provider)
+    const placement = placeGrant(found.kind === 'usable' ? found.entry : null, elicitation, account)
+    if (placement.kind === 'clear') {
+      await storeGrant(services, { principal, provider, flow, grant, replaces: placement.replaces, hash, holder, log })
+      return 'stored'
     }
-    const missing = missingScopes(grant, flow.scopes)
-    if (missing.length > 0) log.warn({ provider: flow.provider, missing }, LESS_GRANTED)
+    const { provider: key, issuer, clientId, scopes, generation } = flow
+    await undecidedGrants.keep(hash, { grant, replaces: placement.with.id, flow: { provider: key, issuer, clientId, scopes, generation }, attempt: holder })
+    return 'undecided'
   }
 
   /** Does what the provider said. The flow is spent, and nobody else is at this elicitation. */
-  async function finish (attempt: Attempt, response: AuthorizationResponse): Promise<void> {
+  async function finish (attempt: Attempt, response: AuthorizationResponse): Promise<Exchanged | 'declined'> {
     const { provider, principal, flow, elicitation, hash, holder } = attempt
     if (!await services.authorize(principal, flow.provider)) {
       assertWon(await endUnconnected(services, elicitation, hash, 'failed', holder))
@@ -134,8 +122,9 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     }
     if (response.kind === 'error') throw new ProviderRefusedError(describeProvider(provider), response.reason)
     if (response.kind === 'denied') attempt.log.info({ provider: flow.provider }, ACCESS_DENIED)
-    if (response.kind === 'denied') return assertWon(await endUnconnected(services, elicitation, hash, 'declined', holder))
-    await connect(attempt)
+    if (response.kind === 'code') return await connect(attempt)
+    assertWon(await endUnconnected(services, elicitation, hash, 'declined', holder))
+    return 'declined'
   }
 
   return async (request, reply) => {
@@ -154,12 +143,13 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     try {
       assertWon(await elicitations.hold(hash, holder))
       if (!await flows.claim(state)) throw new ConsumedError()
-      await finish(attempt, response)
+      const finished = await finish(attempt, response)
+      if (finished === 'undecided') await elicitations.release(hash, holder)
+      services.flowCookies.clear(reply, state)
+      return reply.redirect(urls.elicitation(flow.elicitationId, finished === 'undecided' ? 'account' : 'done'), 303)
     } catch (error) {
       await elicitations.release(hash, holder).catch(() => {})     // if it cannot be released now, the hold runs out
       throw error
     }
-    services.flowCookies.clear(reply, state)
-    return reply.redirect(urls.elicitation(flow.elicitationId, 'done'), 303)
   }
 }

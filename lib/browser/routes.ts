@@ -1,6 +1,7 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { MethodNotAllowedError, NotFoundError } from '../errors.js'
+import { accountHandlers } from './account-handlers.js'
 import { connectionsHandlers } from './connections-handlers.js'
 import { createErrorHandler } from './error-handler.js'
 import { HTML, writeHeaders } from './headers.js'
@@ -48,7 +49,11 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   const connections = connectionsHandlers(services)
   route('GET', '/', connections.show)
   route('POST', '/providers/:provider/connect', connections.connect)
+  route('POST', '/providers/:provider/add', connections.add)
   route('POST', '/providers/:provider/disconnect', connections.disconnect)
+  route('POST', '/providers/:provider/accounts/:account/connect', connections.connect)
+  route('POST', '/providers/:provider/accounts/:account/default', connections.makeDefault)
+  route('POST', '/providers/:provider/accounts/:account/disconnect', connections.disconnect)
 
   if (services.login !== null) {
     const login = loginHandlers(services, services.login)
@@ -65,6 +70,10 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
   route('POST', '/:id/start', interaction.start)
   route('POST', '/:id/decline', interaction.decline)
   route('GET', '/:id/done', interaction.done)
+
+  const account = accountHandlers(services)
+  route('GET', '/:id/account', account.show)
+  route('POST', '/:id/account/:choice', account.decide)
 
   // What is not found here is not for a wildcard of the host's, such as its CORS has for preflights.
   app.route({ method: [...METHODS], url: '/*', exposeHeadRoute: false, handler: async () => { throw new NotFoundError() } })

@@ -5,6 +5,7 @@ import type { Completion } from '../elicitation/completion.js'
 import type { Declines } from '../elicitation/declines.js'
 import type { Elicitations } from '../elicitation/elicitations.js'
 import type { Flows } from '../elicitation/flows.js'
+import type { UndecidedGrants } from '../elicitation/undecided-grants.js'
 import { NotFoundError, SignInRequiredError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
 import type { BrowserIdentity, McpConnectOptions, Provider, Registration } from '../types.js'
@@ -33,6 +34,7 @@ export interface BrowserServices {
   readonly elicitations: Elicitations
   readonly declines: Declines
   readonly flows: Flows
+  readonly undecidedGrants: UndecidedGrants
   readonly completion: Completion
   readonly connections: Connections
   readonly audit: Audit

@@ -6,8 +6,10 @@ export interface Urls {
   readonly origin: string
   readonly secure: boolean
   readonly connections: string
-  elicitation (id: string, step?: 'start' | 'decline' | 'done'): string
-  provider (key: string, step: 'connect' | 'disconnect'): string
+  elicitation (id: string, step?: 'start' | 'decline' | 'done' | 'account' | `account/${string}`): string
+  provider (key: string, step: 'connect' | 'add' | 'disconnect'): string
+  /** One account of a provider, by the id of its grant. */
+  account (key: string, id: string, step: 'connect' | 'default' | 'disconnect'): string
   redirectUri (provider: string): string
   /** An address with the query of a request. */
   withQueryOf (request: FastifyRequest, address: string): URL
@@ -17,7 +19,7 @@ export interface Urls {
 }
 
 /** The connections page, and the pages of one elicitation. */
-const PAGE = /^(\/[\w-]{43}(\/done)?)?$/
+const PAGE = /^(\/[\w-]{43}(\/(done|account))?)?$/
 
 /** @param prefix path of the plugin's routes in the application */
 export function createUrls (baseUrl: URL, prefix: string): Urls {
@@ -30,6 +32,7 @@ export function createUrls (baseUrl: URL, prefix: string): Urls {
     connections: root,
     elicitation: (id, step) => step === undefined ? `${root}/${id}` : `${root}/${id}/${step}`,
     provider: (key, step) => `${root}/providers/${key}/${step}`,
+    account: (key, id, step) => `${root}/providers/${key}/accounts/${id}/${step}`,
     redirectUri: provider => `${root}/callback/${provider}`,
     withQueryOf: ({ url }, address) => new URL(address + new URL(url, base).search),
     login: step => step === undefined ? `${root}/login` : `${root}/login/${step}`,

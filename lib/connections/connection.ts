@@ -1,27 +1,59 @@
-import { ApiOriginError } from '../errors.js'
-import type { Connection, Grant, Provider } from '../types.js'
+import { ApiOriginError, GrantEndedError, RefreshFailedError } from '../errors.js'
+import type { Connection } from '../types.js'
+import type { StoredGrant } from './entry.js'
+import type { Fresh, Place, Refreshing } from './refreshing.js'
 
 /** Makes the handle that a guarded handler receives. */
-export function createConnection (key: string, { apiOrigins }: Provider, grant: Grant): Connection {
+export function createConnection (place: Place, stored: StoredGrant, refreshing: Pick<Refreshing, 'fresh' | 'renew'>): Connection {
+  const { key, provider: { name, apiOrigins } } = place
+  const { account, scopes } = stored.grant
   // The grant lives in this closure alone: no property of the handle leads to it.
+  let latest = stored
+
+  function take (fresh: Fresh): StoredGrant {
+    if (fresh.kind === 'ended') throw new GrantEndedError(name)
+    if (fresh.kind !== 'fresh') throw new RefreshFailedError(name)
+    latest = fresh.stored
+    return latest
+  }
+
+  /** @returns `null` when there is no other access token than the one that was refused */
+  async function renew (refused: StoredGrant): Promise<StoredGrant | null> {
+    const fresh = await refreshing.renew(place, refused)
+    return fresh.kind !== 'fresh' || fresh.stored.version === refused.version ? null : take(fresh)
+  }
+
   return Object.freeze({
     provider: key,
-    scopes: Object.freeze([...grant.scopes]),
-    expiresAt: grant.expiresAt,
-    account: grant.account && Object.freeze({ ...grant.account }),
+    scopes: Object.freeze([...scopes]),
+    get expiresAt () {
+      return latest.grant.expiresAt
+    },
+    account: account && Object.freeze({ ...account }),
     async accessToken () {
-      return grant.accessToken
+      return take(await refreshing.fresh(place, latest)).grant.accessToken
     },
     async fetch (input: string | URL | Request, init?: RequestInit) {
       const url = parseUrl(input instanceof Request ? input.url : String(input))
       if (!apiOrigins.includes(url.origin)) throw new ApiOriginError(apiOrigins.join(', '), url.origin)
-      const request = new Request(input instanceof Request ? input : url, withDuplex(init))
-      request.headers.set('authorization', `Bearer ${grant.accessToken}`)
-      // fetch would send a body again, and to other origins too.
-      const mayFollow = request.redirect !== 'follow' || ['GET', 'HEAD'].includes(request.method)
-      return await fetch(request, mayFollow ? {} : { redirect: 'manual' })
+      const request = (): Request => new Request(input instanceof Request ? input : url, withDuplex(init))
+      const repeatable = !(input instanceof Request && input.body !== null) && !isStream(init?.body)
+      const used = take(await refreshing.fresh(place, latest))
+      const response = await send(request(), used)
+      if (response.status !== 401 || !repeatable) return response
+      const renewed = await renew(used)
+      if (renewed === null) return response
+      await response.body?.cancel()
+      return await send(request(), renewed)
     }
   })
+}
+
+async function send (request: Request, { grant: { accessToken } }: StoredGrant): Promise<Response> {
+  request.headers.set('authorization', `Bearer ${accessToken}`)
+  // fetch would send a body again, and to other origins too.
+  const mayFollow = request.redirect !== 'follow' || ['GET', 'HEAD'].includes(request.method)
+  return await fetch(request, mayFollow ? {} : { redirect: 'manual' })
 }
 
 /** fetch itself would repeat the URL in its error, and with it a password. @throws TypeError */
@@ -32,8 +64,11 @@ function parseUrl (input: string): URL {
   return url
 }
 
+function isStream (body: unknown): boolean {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+}
+
 /** A stream as a body must say that the answer comes after it (Fetch standard, `duplex`). */
 function withDuplex (init: RequestInit | undefined): RequestInit | undefined {
-  const streams = typeof init?.body === 'object' && init.body !== null && Symbol.asyncIterator in init.body
-  return streams && !('duplex' in init) ? { ...init, duplex: 'half' } as RequestInit : init
+  return isStream(init?.body) && !('duplex' in init!) ? { ...init, duplex: 'half' } as RequestInit : init
 }

@@ -17,6 +17,10 @@ export interface Elicitation {
   /** The MCP client that it was handed to; `null` when it waits on the connections page. */
   readonly client: { readonly id: string, readonly name?: string } | null
   readonly provider: string
+  /** Which account there, by its identifier or label; absent: the default, or the first. */
+  readonly account?: string
+  /** A further account is wanted, beside those that are connected. */
+  readonly another?: true
   readonly scopes: readonly string[]
   /** Why, in the words of each handler that asks. */
   readonly reasons: readonly string[]
@@ -36,7 +40,10 @@ export type Outcome = 'completed' | 'declined' | 'failed'
 /** How a change of a record went; `held`: by somebody else, who is finishing it; `over`: it is final, or gone. */
 export type Turn = 'won' | 'held' | 'over'
 
-export type Wanted = Pick<Elicitation, 'principal' | 'provider' | 'scopes' | 'reasons'>
+export type Wanted = Subject & Pick<Elicitation, 'scopes' | 'reasons'>
+
+/** What is to be connected, and whose it will be. */
+export type Subject = Pick<Elicitation, 'principal' | 'provider' | 'account' | 'another'>
 
 /** A call for a link, and the client that a new record counts for, if any. */
 interface Asked {
@@ -68,7 +75,7 @@ export interface Elicitations {
    */
   request (client: NonNullable<Elicitation['client']>, wanted: Wanted): Promise<Link | null>
   /** The live elicitation of this principal, client and provider, which `request` would hand out again. Changes nothing. */
-  current (client: NonNullable<Elicitation['client']>, principal: Principal, provider: string): Promise<Current>
+  current (client: NonNullable<Elicitation['client']>, subject: Subject): Promise<Current>
   /**
    * The live elicitation that waits on the connections page.
    * @param countFor the client whose limit a new one counts for; `null` when the user asks
@@ -108,9 +115,10 @@ export function elicitationHash (id: string): string {
   return hashFields('elicitation', id)
 }
 
-/** Names who asks, for what: a principal's connection to a provider, for one client or on the connections page. */
-export function askerHash ({ principal, provider, client }: Pick<Elicitation, 'principal' | 'provider' | 'client'>): string {
-  return hashFields(hashConnection(principal, provider), ...client === null ? ['page'] : ['client', client.id])
+/** Names who asks, for what: an account of a principal at a provider, for one client or on the connections page. */
+export function askerHash ({ principal, provider, account, another, client }: Subject & Pick<Elicitation, 'client'>): string {
+  const wish = another === true ? ['another'] : account === undefined ? [] : ['account', account]
+  return hashFields(hashConnection(principal, provider), ...client === null ? ['page'] : ['client', client.id], ...wish)
 }
 
 /** What audit events say of one. */
@@ -146,7 +154,7 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
   const isRetired = (record: Elicitation, generation: number): boolean => record.client !== null && record.generation < generation
 
   /** What there is of an asker. */
-  async function find (asker: string, { client, principal, provider }: Pick<Elicitation, 'client' | 'principal' | 'provider'>) {
+  async function find (asker: string, { client, principal, provider }: Subject & Pick<Elicitation, 'client'>) {
     // Before the decline: a decline in between retires what is of this generation.
     const generation = await generations.current(hashConnection(principal, provider))
     if (client !== null && await declines.has(asker, principal, provider)) return { kind: 'declined' } as const
@@ -218,8 +226,8 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
   return {
     request: (client, wanted) => ask(client, wanted, client),
 
-    async current (client, principal, provider) {
-      const found = await find(askerHash({ client, principal, provider }), { client, principal, provider })
+    async current (client, subject) {
+      const found = await find(askerHash({ client, ...subject }), { client, ...subject })
       return found.kind === 'live' ? { kind: found.kind, link: found.link, askedAt: found.record.askedAt } : { kind: found.kind }
     },
 

@@ -1,6 +1,6 @@
 import type { Completion } from './completion.js'
 import type { Declines } from './declines.js'
-import { askerHash, type Elicitation, type Elicitations, type Turn } from './elicitations.js'
+import { askerHash, type Elicitation, type Elicitations, type Subject, type Turn } from './elicitations.js'
 
 export interface EndServices {
   readonly elicitations: Elicitations
@@ -12,7 +12,7 @@ export interface EndServices {
  * Ends an elicitation without a connection, and has everybody told who was handed a link of the same asker.
  * @param holder `null` for somebody who holds nothing
  */
-export async function endUnconnected ({ elicitations, declines, completion }: EndServices, elicitation: Pick<Elicitation, 'principal' | 'provider' | 'client'>,
+export async function endUnconnected ({ elicitations, declines, completion }: EndServices, elicitation: Subject & Pick<Elicitation, 'client'>,
   hash: string, outcome: 'declined' | 'failed', holder: string | null): Promise<Turn> {
   const { principal, provider, client } = elicitation
   const asker = askerHash(elicitation)

@@ -33,7 +33,7 @@ export interface Flows {
   /** Ends all flows of a principal at a provider that have been started so far: what was disconnected does not come back by itself. */
   revoke (principal: Principal, provider: string): Promise<void>
   /** Also `true` when the record of it is gone. A store that goes back to an older record is not noticed. */
-  isRevoked (flow: Flow, principal: Principal): Promise<boolean>
+  isRevoked (flow: Pick<Flow, 'provider' | 'generation'>, principal: Principal): Promise<boolean>
 }
 
 /** How long the user has at the provider. */

@@ -1,14 +1,16 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Audit, BlockReason } from '../audit-events.js'
 import { createConnection } from '../connections/connection.js'
-import { isExpired, isWithheld, missingScopes } from '../connections/scopes.js'
+import { findAccount } from '../connections/entry.js'
+import type { Refreshing } from '../connections/refreshing.js'
+import { isWithheld, missingScopes } from '../connections/scopes.js'
 import type { Link, Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, RateLimitedError, StoreContentionError } from '../errors.js'
 import { yesOrNo } from '../host-answer.js'
 import { auditIdsOf, explainInvalidPrincipal, hashClient, parsePrincipal } from '../principal.js'
 import type { Connection, McpConnectOptions, Principal } from '../types.js'
 import type { GuardedCall } from './guarded-call.js'
-import { clientOf, isOpen, watchLink, type Needed } from './links.js'
+import { clientOf, isOpen, subjectOf, watchLink, type Needed } from './links.js'
 import type { Requirement } from './requirements.js'
 import { conclude, type RoundServices } from './rounds.js'
 import * as texts from './texts.js'
@@ -27,6 +29,7 @@ export type Decision =
 
 export interface GuardServices extends RoundServices, Pick<McpConnectOptions, 'clientSupportsUrl'>,
   Pick<Required<McpConnectOptions>, 'principal' | 'authorize' | 'whenCapabilityUnknown' | 'strictCapabilities'> {
+  readonly refreshing: Refreshing
   readonly connectionsUrl: string
   elicitationUrl (id: string): string
   readonly audit: Audit
@@ -43,8 +46,19 @@ class BlockedError extends Error {
   }
 }
 
+type Usable = Needed & { readonly fresh: { readonly kind: 'fresh' } }
+
+function isUsable (needed: Needed): needed is Usable {
+  return needed.fresh.kind === 'fresh'
+}
+
+/** When it makes sense to try again, at the latest. */
+function retrySeconds (stuck: readonly Needed[]): number {
+  return Math.max(1, ...stuck.map(({ fresh }) => 'retryAfterMs' in fresh ? Math.ceil(fresh.retryAfterMs / 1000) : 0))
+}
+
 export function createDecide (services: GuardServices): Decide {
-  const { connections, elicitations, connectionsUrl, audit, log } = services
+  const { connections, refreshing, elicitations, connectionsUrl, audit, log } = services
 
   function identify ({ claims }: GuardedCall): Principal {
     if (claims === undefined) {
@@ -61,15 +75,15 @@ export function createDecide (services: GuardServices): Decide {
   async function look (principal: Principal, requirement: Requirement): Promise<Needed> {
     const { key, provider } = requirement
     if (!await services.authorize(principal, key)) throw new BlockedError('not_authorized', texts.notAuthorized(requirement))
-    const found = await connections.look(principal, key, provider.issuer)
-    return { ...requirement, entry: found.kind === 'usable' ? found.entry : null, unreadable: found.kind === 'unreadable', found }
+    const found = await connections.look(principal, key, provider)
+    const stored = found.kind === 'usable' ? findAccount(found.entry, requirement.account) : undefined
+    return { ...requirement, found, fresh: stored === undefined ? { kind: 'ended' } : await refreshing.fresh({ principal, key, provider }, stored) }
   }
 
-  const wantedOf = (principal: Principal, { key, scopes, reason }: Needed): Wanted => ({
-    principal,
-    provider: key,
-    scopes,
-    reasons: reason === undefined ? [] : [reason]
+  const wantedOf = (principal: Principal, needed: Needed): Wanted => ({
+    ...subjectOf(principal, needed),
+    scopes: needed.scopes,
+    reasons: needed.reason === undefined ? [] : [needed.reason]
   })
 
   /** Hands out one link for each missing provider. @returns `null` when nobody need wait for one of them any longer */
@@ -123,21 +137,26 @@ export function createDecide (services: GuardServices): Decide {
 
   async function decide (principal: Principal, requirements: readonly Requirement[], call: GuardedCall, attempts = 3, waited = false): Promise<Decision> {
     const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
-    const unreadable = needed.filter(one => one.unreadable)
+    const unreadable = needed.filter(({ found }) => found.kind === 'unreadable')
     if (unreadable.length > 0) return await fallBack(principal, call, unreadable, 'unreadable', texts.unreadable(unreadable, connectionsUrl))
-    const usable = needed.filter(({ entry }) => entry !== null && !isExpired(entry.grant))
-    const withheld = usable.filter(({ entry, scopes }) => isWithheld(entry!.grant, scopes))
-    const missing = needed.filter(one => !withheld.includes(one) && (!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0))
+    for (const kind of ['misregistered', 'later'] as const) {
+      const stuck = needed.filter(({ fresh }) => fresh.kind === kind)
+      if (stuck.length > 0) throw new BlockedError(kind, texts.notRefreshed[kind](stuck, retrySeconds(stuck)))
+    }
+    const usable = needed.filter(isUsable)
+    const withheld = usable.filter(({ provider, fresh, scopes }) => isWithheld(provider, fresh.stored.grant, scopes))
+    const lacking = usable.filter(({ provider, fresh, scopes }) => missingScopes(provider, fresh.stored.grant, scopes).length > 0)
+    const missing = needed.filter(one => !isUsable(one) || (lacking.includes(one) && !withheld.includes(one)))
     if (missing.length + withheld.length === 0) {
       const ids = auditIdsOf(principal)
-      for (const { key: provider } of needed) audit('vault.read', { ...ids, provider })
-      return { kind: 'run', connections: Object.fromEntries(needed.map(({ key, provider, entry }) => [key, createConnection(key, provider, entry!.grant)])) }
+      for (const { key: provider } of usable) audit('vault.read', { ...ids, provider })
+      return { kind: 'run', connections: Object.fromEntries(usable.map(({ key, provider, fresh }) => [key, createConnection({ principal, key, provider }, fresh.stored, refreshing)])) }
     }
 
     const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)
     if (withheld.length > 0) {
-      const lacking = withheld.map(one => ({ ...one, scopes: missingScopes(one.entry!.grant, one.scopes) }))
-      return await fallBack(principal, call, [...missing, ...withheld], 'scopes_withheld', `${message} ${texts.scopesWithheld(lacking, connectionsUrl)}`.trim())
+      const refused = withheld.map(one => ({ ...one, scopes: missingScopes(one.provider, one.fresh.stored.grant, one.scopes) }))
+      return await fallBack(principal, call, [...missing, ...withheld], 'scopes_withheld', `${message} ${texts.scopesWithheld(refused, connectionsUrl)}`.trim())
     }
     const { round } = call
     const answered = missing.filter(({ key }) => round !== null && round.answers.has(key))

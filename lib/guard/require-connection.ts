@@ -2,7 +2,7 @@ import { NotRunError } from '../errors.js'
 import type { Provider } from '../types.js'
 import type { Decide, Decision } from './guard.js'
 import { isObject, type GuardedCall } from './guarded-call.js'
-import { parseRequirements } from './requirements.js'
+import { parseRequirements, resolveAccounts } from './requirements.js'
 
 /** What the guard needs of an SDK, for one server. */
 export interface Sdk {
@@ -23,7 +23,7 @@ export function createRequireConnection (sdk: Sdk, providers: ReadonlyMap<string
     return async (...handlerArgs) => {
       let decision: Decision
       try {
-        decision = await decide(requirements, sdk.describe(handlerArgs.at(-1)))
+        decision = await decide(resolveAccounts(requirements, handlerArgs), sdk.describe(handlerArgs.at(-1)))
       } catch (error) {
         if (error instanceof NotRunError && sdk.lowLevel && isToolCall(handlerArgs[0])) return toolError(error)
         throw error

@@ -1,18 +1,28 @@
 import { z } from 'zod'
 import { GuardOptionsError, UnknownProviderError } from '../errors.js'
 import { clientText, objectErrors, scopesSchema } from '../schemas.js'
+import type { RequireOptions } from '../decorator.js'
 import type { Provider } from '../types.js'
 
 /** One connection that a handler needs. */
 export interface Requirement {
   readonly key: string
   readonly provider: Provider
+  /** Which account there, by its identifier or label; `undefined` for the default. */
+  readonly account: string | undefined
   readonly scopes: readonly string[]
   readonly reason: string | undefined
 }
 
+/** A requirement whose account the arguments of a call may name. */
+export type Requires = Omit<Requirement, 'account'> & Pick<RequireOptions, 'account'>
+
+const ACCOUNT = 'must be an account\'s identifier or label at the provider, of 1 to 200 characters'
+const accountSchema = z.string(ACCOUNT).min(1, ACCOUNT).max(200, ACCOUNT)
+
 const shape = {
   scopes: scopesSchema.optional(),
+  account: z.union([accountSchema, z.custom<Extract<RequireOptions['account'], Function>>(value => typeof value === 'function')], `${ACCOUNT}, or a function from the handler's arguments to it`).optional(),
   reason: clientText(200).optional()
 }
 const optionsSchema = z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })
@@ -24,7 +34,7 @@ type Handler = (...args: any[]) => unknown
  * @throws FST_MCP_CONNECT_UNKNOWN_PROVIDER, FST_MCP_CONNECT_GUARD_OPTIONS
  */
 export function parseRequirements (providers: ReadonlyMap<string, Provider>, args: readonly unknown[]):
-{ readonly requirements: readonly Requirement[], readonly single: boolean, readonly handler: Handler } {
+{ readonly requirements: readonly Requires[], readonly single: boolean, readonly handler: Handler } {
   if (args.length > 3) throw new GuardOptionsError('takes a provider or a list of providers, options if any, and the handler')
   const [wanted] = args
   const [options, handler] = args.length > 2 ? [args[1], args[2]] : [{}, args[1]]
@@ -44,8 +54,21 @@ export function parseRequirements (providers: ReadonlyMap<string, Provider>, arg
     if (provider === undefined) throw new UnknownProviderError(String(key), [...providers.keys()].join(', '))
     const result = optionsSchema.safeParse(Object.hasOwn(byKey, key) ? byKey[key] ?? {} : {})
     if (!result.success) throw new GuardOptionsError(`${key}: ${z.prettifyError(result.error)}`)
-    const { scopes = [], reason } = result.data
-    return { key, provider, scopes: [...new Set([...provider.scopes, ...scopes])], reason }
+    const { scopes = [], account, reason } = result.data
+    return { key, provider, account, scopes: [...new Set([...provider.scopes, ...scopes])], reason }
   })
   return { requirements, single, handler: handler as Handler }
+}
+
+/**
+ * The requirements of one call.
+ * @param args what the SDK passes to the handler
+ * @throws FST_MCP_CONNECT_GUARD_OPTIONS when `account` gives something else than it must
+ */
+export function resolveAccounts (requires: readonly Requires[], args: readonly unknown[]): readonly Requirement[] {
+  return requires.map(({ account, ...others }) => {
+    const result = accountSchema.optional().safeParse(typeof account === 'function' ? account(...args) : account)
+    if (!result.success) throw new GuardOptionsError(`${others.key}: account(...args) ${ACCOUNT}, or undefined for the default`)
+    return { ...others, account: result.data }
+  })
 }

@@ -2,7 +2,7 @@ import { declineByClient } from '../elicitation/client-decline.js'
 import type { EndServices } from '../elicitation/end-unconnected.js'
 import type { Principal } from '../types.js'
 import type { GuardedCall, Round } from './guarded-call.js'
-import { clientOf, isOpen, watchLink, type LinkServices, type Needed } from './links.js'
+import { clientOf, isOpen, subjectOf, watchLink, type LinkServices, type Needed } from './links.js'
 import { waitFor } from './waiting.js'
 
 export interface RoundServices extends LinkServices, EndServices {
@@ -21,12 +21,12 @@ export type Concluded = { readonly kind: 'declined', readonly refused: readonly 
 export async function conclude (services: RoundServices, principal: Principal, call: GuardedCall, round: Round, answered: readonly Needed[]): Promise<Concluded> {
   const refused: Needed[] = []
   for (const one of answered) {
-    if (round.answers.get(one.key) === 'decline' && await declineByClient(services, clientOf(call), principal, one.key)) refused.push(one)
+    if (round.answers.get(one.key) === 'decline' && await declineByClient(services, clientOf(call), subjectOf(principal, one))) refused.push(one)
   }
   if (refused.length > 0) return { kind: 'declined', refused }
   if (answered.some(({ key }) => round.answers.get(key) !== 'accept')) return { kind: 'none' }
   await waitForUser(services, principal, call, round, answered)
-  const currents = await Promise.all(answered.map(({ key }) => services.elicitations.current(clientOf(call), principal, key)))
+  const currents = await Promise.all(answered.map(one => services.elicitations.current(clientOf(call), subjectOf(principal, one))))
   const since = answered.filter((_needed, i) => currents[i]!.kind === 'declined')
   return since.length > 0 ? { kind: 'declined', refused: since } : { kind: 'waited' }
 }
@@ -37,7 +37,7 @@ async function waitForUser (services: RoundServices, principal: Principal, call:
   let over = false
 
   async function untilEnded (needed: Needed): Promise<void> {
-    const current = await services.elicitations.current(clientOf(call), principal, needed.key)
+    const current = await services.elicitations.current(clientOf(call), subjectOf(principal, needed))
     if (current.kind !== 'live' || over) return
     const told = new Promise<void>(resolve => {
       giveUps.push(watchLink(services, principal, call, needed, current.link, { session: {}, notify: async () => resolve() }))

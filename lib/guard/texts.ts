@@ -12,8 +12,8 @@ function names (requirements: readonly Requirement[]): string {
 }
 
 /** The message of one elicitation. */
-export function connectMessage ({ provider, reason }: Requirement): string {
-  return `Connect ${provider.name}${reason === undefined ? '' : ` ${reason}`}.`
+export function connectMessage ({ provider, account, reason }: Requirement): string {
+  return `Connect ${account === undefined ? provider.name : `the ${provider.name} account that was named`}${reason === undefined ? '' : ` ${reason}`}.`
 }
 
 export function notConnected (missing: readonly Requirement[], connectionsUrl: string): string {
@@ -36,6 +36,14 @@ export function scopesWithheld (withheld: readonly Requirement[], connectionsUrl
 
 export function unreadable (requirements: readonly Requirement[], connectionsUrl: string): string {
   return `What is stored for ${names(requirements)} cannot be read at the moment. Try again later. If it stays so, the user can connect again at ${connectionsUrl} and should then call this again.`
+}
+
+/** What is to be said while access cannot be renewed: the user remains connected, and connecting again would not help. */
+export const notRefreshed = {
+  later: (stuck: readonly Requirement[], seconds: number): string =>
+    `${names(stuck)} cannot be reached just now to renew the access. The user remains connected and need not do anything. Try again in ${seconds} seconds.`,
+  misregistered: (stuck: readonly Requirement[]): string =>
+    `${names(stuck)} does not accept this server just now. The user remains connected and cannot mend it; the operator of this server can find the reason in its log.`
 }
 
 export function notAuthorized ({ provider }: Requirement): string {

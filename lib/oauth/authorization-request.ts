@@ -11,7 +11,7 @@ export interface AuthorizationRequest {
 
 /** Makes an authorization request with PKCE (RFC 6749 section 4.1.1, RFC 7636, RFC 8707). */
 export async function createAuthorizationRequest (configuration: Configuration, registration: Registration,
-  { redirectUri, scopes, state, prompt }: { redirectUri: string, scopes: readonly string[], state: string, prompt?: string }): Promise<AuthorizationRequest> {
+  { redirectUri, scopes, state, loginHint, prompt }: { redirectUri: string, scopes: readonly string[], state: string, loginHint?: string, prompt?: string }): Promise<AuthorizationRequest> {
   const codeVerifier = client.randomPKCECodeVerifier()
   const nonce = scopes.includes('openid') ? client.randomNonce() : undefined
   const url = client.buildAuthorizationUrl(configuration, {
@@ -24,7 +24,13 @@ export async function createAuthorizationRequest (configuration: Configuration, 
     ...scopes.length > 0 && { scope: scopes.join(' ') },
     ...registration.resource !== undefined && { resource: registration.resource },
     ...nonce !== undefined && { nonce },
-    ...prompt !== undefined && { prompt }
+    ...loginHint !== undefined && { login_hint: loginHint },
+    ...prompt !== undefined && { prompt: withPrompt(registration.authorizationParameters['prompt'], prompt) }
   })
   return nonce === undefined ? { url, codeVerifier } : { url, codeVerifier, nonce }
+}
+
+/** Beside what the provider is asked to show anyway (OpenID Connect Core 1.0 section 3.1.2.1: a list). */
+function withPrompt (own: string | undefined, prompt: string): string {
+  return [...new Set([...own?.split(' ') ?? [], prompt])].join(' ')
 }

@@ -9,7 +9,7 @@ import type { Configuration } from './configuration.js'
 import { describeProvider } from './failure.js'
 import type { Tokens } from './token-request.js'
 
-const MAX_LABEL_LENGTH = 100
+export const MAX_LABEL_LENGTH = 100
 /** Nobody waits longer for a mere name. */
 const USER_INFO_TIMEOUT_MS = 3000
 
@@ -41,7 +41,7 @@ Promise<{ readonly claims: Claims, readonly label: string | undefined }> {
   return { claims: idToken, label: label ?? await labelAtUserInfo(configuration, tokens.access_token, idToken.sub) }
 }
 
-async function labelAtUserInfo (configuration: Configuration, accessToken: string, subject: string): Promise<string | undefined> {
+export async function labelAtUserInfo (configuration: Configuration, accessToken: string, subject: string): Promise<string | undefined> {
   if (configuration.serverMetadata().userinfo_endpoint === undefined) return undefined
   try {
     return readLabel(await withTimeout(client.fetchUserInfo(configuration, accessToken, subject), USER_INFO_TIMEOUT_MS))

@@ -3,7 +3,8 @@ import { ProviderMisconfiguredError, ProviderUnavailableError } from '../errors.
 import { allowLoopbackHttp, isSecure } from '../loopback.js'
 import type { Registration } from '../types.js'
 import { describeProvider, failureReason } from './failure.js'
-import { createOutboundFetch } from './outbound.js'
+import { inDialect } from './dialect.js'
+import { createOutboundFetch, type Fetch } from './outbound.js'
 
 const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, a provider\'s definition can give endpoints instead, and oidcLogin a clientSecret'
 const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; a provider\'s definition can give endpoints instead'
@@ -73,10 +74,32 @@ async function configure (registration: Registration): Promise<Configuration> {
 
 function pin (registration: Registration, { authorization, token }: NonNullable<Registration['endpoints']>): Configuration {
   const metadata = { issuer: registration.issuer, authorization_endpoint: authorization, token_endpoint: token }
+  return create(registration, metadata, tokenFetch(registration, [token]))
+}
+
+/** openid-client's view of one request to a token endpoint of its own, with what was answered told as it comes. */
+export function forRefresh (configuration: Configuration, registration: Registration, onResponse: (response: Response) => void): Configuration {
+  const { supportsPKCE, ...metadata } = configuration.serverMetadata()
+  const endpoint = registration.endpoints?.refresh ?? metadata.token_endpoint!
+  const fetch = tokenFetch(registration, [endpoint])
+  const refreshing = create(registration, { ...metadata, token_endpoint: endpoint }, async (url, init) => {
+    const response = await fetch(url, init)
+    if (url === endpoint) onResponse(response.clone())
+    return response
+  })
+  if (metadata.jwks_uri !== undefined) client.enableNonRepudiationChecks(refreshing)
+  return refreshing
+}
+
+function create (registration: Registration, metadata: client.ServerMetadata, fetch: Fetch): Configuration {
   const configuration = new client.Configuration(metadata, registration.clientId, undefined, authentication(registration))
-  configuration[client.customFetch] = createOutboundFetch(registration) as client.CustomFetch
+  configuration[client.customFetch] = fetch as client.CustomFetch
   if (registration[allowLoopbackHttp] === true) client.allowInsecureRequests(configuration)
   return configuration
+}
+
+function tokenFetch (registration: Registration, endpoints: readonly string[]): Fetch {
+  return inDialect(registration, url => endpoints.includes(url), createOutboundFetch(registration))
 }
 
 async function discover (registration: Registration): Promise<Configuration> {
@@ -97,7 +120,7 @@ async function discover (registration: Registration): Promise<Configuration> {
       if (configuration.serverMetadata().issuer !== registration.issuer) throw new ProviderMisconfiguredError(describeProvider(registration), OTHER_ISSUER)
       // A server that does not name S256 may ignore the challenge: the code would not be bound to this flow (RFC 9700 section 2.1.1).
       if (registration.assumesS256 !== true && !listsS256(configuration)) throw new ProviderMisconfiguredError(describeProvider(registration), NO_S256)
-      configuration[client.customFetch] = fetch
+      configuration[client.customFetch] = inDialect(registration, url => url === configuration.serverMetadata().token_endpoint, fetch) as client.CustomFetch
       if (configuration.serverMetadata().jwks_uri !== undefined) client.enableNonRepudiationChecks(configuration)    // signatures of id_tokens
       return configuration
     } catch (error) {

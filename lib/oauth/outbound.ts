@@ -20,7 +20,7 @@ export class OutboundError extends Error {
 /** What the name of a host leads to. */
 class NotPublicError extends Error {}
 
-type Fetch = (url: string, init: RequestInit) => Promise<Response>
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 type Resolve = (hostname: string, options: LookupOptions & { all: true }, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
 /**

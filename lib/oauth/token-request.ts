@@ -14,7 +14,7 @@ export interface CodeExchange {
 }
 
 /** An access token response (RFC 6749 section 5.1), with the claims of the id_token if there is one. */
-export type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>
+export type Tokens = client.TokenEndpointResponse & client.TokenEndpointResponseHelpers
 
 /** Whether an exchange has failed because the server said that it gives nothing, or was not asked. */
 export function wasRefused (error: unknown): boolean {
@@ -52,6 +52,6 @@ export async function redeemCode (configuration: Configuration, registration: Re
  * VSCHAR (RFC 6749 appendix A.12) without the space, which no bearer header can carry (RFC 6750 section 2.1). Anything
  * else would end up in the error message of whoever makes a header of it.
  */
-function isToken (token: string): boolean {
+export function isToken (token: string): boolean {
   return /^[\x21-\x7E]+$/.test(token)
 }

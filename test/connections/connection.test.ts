@@ -6,9 +6,12 @@ import t from 'tap'
 import { createConnection } from '../../lib/connections/connection.js'
 import { isWithheld, missingScopes } from '../../lib/connections/scopes.js'
 import { allowLoopbackHttp, defineProvider, github } from '../../lib/index.js'
-import type { Grant } from '../../lib/types.js'
+import type { Connection, Grant, Provider } from '../../lib/types.js'
+import { asItIs, storedGrant } from '../fixtures/grants.js'
 
 const grant: Grant = { accessToken: 'canary-token', refreshToken: 'canary-refresh', scopes: ['a'], requestedScopes: ['a', 'b'], expiresAt: 42 }
+const handle = (provider: Provider, grant: Grant): Connection =>
+  createConnection({ principal: { issuer: 'https://login.example.com', subject: 'a' }, key: 'acme', provider }, storedGrant(grant), asItIs)
 
 t.test('connection.fetch sends the token to the provider\'s API, and to nobody else', async t => {
   const requests: string[] = []
@@ -24,7 +27,7 @@ t.test('connection.fetch sends the token to the provider\'s API, and to nobody e
   }))
   const origins = servers.map(server => `http://127.0.0.1:${(server.address() as { port: number }).port}`)
   const provider = defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: [origins[0]!], [allowLoopbackHttp]: true })
-  const connection = createConnection('acme', provider, grant)
+  const connection = handle(provider, grant)
 
   await connection.fetch(`${origins[0]}/a`)
   await connection.fetch(new URL('/b', origins[0]), { method: 'POST', body: 'text', headers: { 'x-own': 'mine', authorization: 'Basic other' } })
@@ -54,7 +57,7 @@ t.test('bodies stream both ways, a signal ends them, and nothing is sent twice',
   t.teardown(() => { server.closeAllConnections(); server.close() })
   const origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`
   const provider = defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: [origin], [allowLoopbackHttp]: true })
-  const connection = createConnection('acme', provider, grant)
+  const connection = handle(provider, grant)
   const stream = (): ReadableStream => new Blob(['a stream']).stream()
 
   t.equal(await (await connection.fetch(`${origin}/`, { method: 'POST', body: stream() })).text(), 'got a stream')
@@ -106,18 +109,18 @@ t.test('a preset is widened explicitly, and by nothing else', async t => {
   const preset = github({ clientId: 'id', clientSecret: 'secret' })
   t.intercept(globalThis, 'fetch', { value: async (request: Request) => new Response(request.headers.get('authorization')) })
   const url = 'https://raw.githubusercontent.com/x'
-  await t.rejects(createConnection('github', preset, grant).fetch(url), { code: 'FST_MCP_CONNECT_API_ORIGIN' })
+  await t.rejects(handle(preset, grant).fetch(url), { code: 'FST_MCP_CONNECT_API_ORIGIN' })
   const wider = defineProvider({ ...preset, apiOrigins: [...preset.apiOrigins, new URL(url).origin] })
-  t.equal(await (await createConnection('github', wider, grant).fetch(url)).text(), 'Bearer canary-token')
+  t.equal(await (await handle(wider, grant).fetch(url)).text(), 'Bearer canary-token')
   t.throws(() => defineProvider({ ...preset, apiOrigins: ['https://*.example.com'] }), { code: 'FST_MCP_CONNECT_OPTIONS' })
 })
 
 t.test('the handle never shows its token', async t => {
   const provider = defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] })
   const account = { subject: '1', label: 'a@acme.example' }
-  const connection = createConnection('acme', provider, { ...grant, account })
+  const connection = handle(provider, { ...grant, account })
   t.match(connection, { provider: 'acme', scopes: ['a'], expiresAt: 42, account })
-  t.equal(createConnection('acme', provider, grant).account, undefined)
+  t.equal(handle(provider, grant).account, undefined)
   t.ok([connection, connection.scopes, connection.account].every(Object.isFrozen))
   t.equal(await connection.accessToken(), 'canary-token')
   const shown = [
@@ -133,8 +136,9 @@ t.test('the handle never shows its token', async t => {
 })
 
 t.test('scopes are compared as sets; those that shape the login alone are never missing', async t => {
-  t.strictSame(missingScopes(grant, ['a', 'b', 'c', 'offline_access', 'openid', 'profile', 'email']), ['b', 'c'])
-  t.equal(isWithheld(grant, ['a', 'b']), true, 'b was asked for, and not granted')
-  t.equal(isWithheld(grant, ['b', 'c']), false, 'c was not asked for yet')
-  t.equal(isWithheld(grant, ['a']), false)
+  const provider = { impliedScopes: {}, ignoresScopeCase: false }
+  t.strictSame(missingScopes(provider, grant, ['a', 'b', 'c', 'offline_access', 'openid', 'profile', 'email']), ['b', 'c'])
+  t.equal(isWithheld(provider, grant, ['a', 'b']), true, 'b was asked for, and not granted')
+  t.equal(isWithheld(provider, grant, ['b', 'c']), false, 'c was not asked for yet')
+  t.equal(isWithheld(provider, grant, ['a']), false)
 })

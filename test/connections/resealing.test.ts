@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createConnections, type Connections } from '../../lib/connections/connections.js'
 import { createResealing, type Resealing } from '../../lib/connections/resealing.js'
-import { memoryStore, type Principal, type ResealReport, type TokenVault } from '../../lib/index.js'
+import { defineProvider, memoryStore, type Principal, type ResealReport, type TokenVault } from '../../lib/index.js'
 import { hashPrincipal } from '../../lib/principal.js'
 import { createKeyRing } from '../../lib/vault/key-ring.js'
 import { createSealer, type Sealer } from '../../lib/vault/sealer.js'
 import { advance } from '../fixtures/clock.js'
 import { pause } from '../fixtures/pause.js'
 
-const ISSUER = 'https://acme.example'
+const acme = defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] })
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)]
 const user = (subject: string): Principal => ({ issuer: 'https://login.example.com', subject, tenant: 'T1' })
 
@@ -29,12 +29,12 @@ function process (vault: TokenVault, ...ring: [Buffer, ...Buffer[]]): Process {
 }
 
 async function connect ({ connections }: Process, subject: string, accessToken: string, provider = 'acme'): Promise<string> {
-  return await connections.save(user(subject), provider, ISSUER, { accessToken, scopes: [], requestedScopes: [] }, async () => {})
+  return (await connections.save(user(subject), provider, acme, { accessToken, scopes: [], requestedScopes: [] }, null, async () => {})).id
 }
 
 async function tokenOf ({ connections }: Process, subject: string): Promise<string | undefined> {
-  const lookup = await connections.look(user(subject), 'acme', ISSUER)
-  return lookup.kind === 'usable' ? lookup.entry.grant.accessToken : undefined
+  const lookup = await connections.look(user(subject), 'acme', acme)
+  return lookup.kind === 'usable' ? lookup.entry.accounts[0].grant.accessToken : undefined
 }
 
 async function keysOf (vault: TokenVault, { sealer }: Process): Promise<Set<string>> {
@@ -192,7 +192,7 @@ t.test('VLT-17 a grant that is deleted while it is sealed anew stays deleted', a
   const paused = pause(t, vault, 'get', { answered: true })
   const resealed = after.resealing.all()
   await paused.reached
-  t.equal(await after.connections.remove(user('user 0'), 'acme'), true)
+  t.equal(await after.connections.remove(user('user 0'), 'acme') !== null, true)
   paused.resume()
   t.strictSame(await resealed, { entries: 0, current: 0, resealed: 0, unreadable: {} })
   t.strictSame((await vault.list({ limit: 1 })).entries, [])
@@ -202,10 +202,10 @@ t.test('a grant is taken back by its id, also when it was sealed anew meanwhile,
   const { vault, before, after } = await startOld(0)
   const id = await connect(before, 'a', 'first')
   await after.resealing.all()
-  t.equal(await process(vault, newKey).connections.remove(user('a'), 'acme', 'another id'), false)
-  t.equal(await after.connections.remove(user('a'), 'acme', id), true)
+  t.equal(await process(vault, newKey).connections.remove(user('a'), 'acme', 'another id'), null)
+  t.match(await after.connections.remove(user('a'), 'acme', id), [{ id }])
   await connect(after, 'a', 'second')
-  t.equal(await after.connections.remove(user('a'), 'acme', id), false)
+  t.equal(await after.connections.remove(user('a'), 'acme', id), null)
   t.equal(await tokenOf(after, 'a'), 'second')
 })
 

@@ -6,12 +6,30 @@ export interface ConnectionView {
   readonly key: string
   readonly name: string
   readonly host: string
-  readonly status:
-    | { readonly kind: 'none' | 'unreadable' | 'foreign' }
-    | { readonly kind: 'connected' | 'expired', readonly since: number, readonly account: string | undefined, readonly scopes: readonly string[] }
-  /** `null` when the user may not connect. */
+  readonly status: 'none' | 'unreadable' | 'foreign' | 'connected'
+  readonly accounts: ReadonlyArray<AccountStatus & {
+    /** One of several is what is used when none is named. */
+    readonly isDefault: boolean
+    /** `null` when the user may not connect. */
+    readonly connect: FormView | null
+    /** `null` when it is. */
+    readonly makeDefault: FormView | null
+    readonly disconnect: FormView
+  }>
+  /** Each `null` when that cannot be done. */
   readonly connect: FormView | null
-  readonly disconnect: FormView
+  readonly add: FormView | null
+  readonly disconnect: FormView | null
+}
+
+export interface AccountStatus {
+  /** What it is called at the provider, if that is known. */
+  readonly name: string | undefined
+  /** Epoch milliseconds. */
+  readonly since: number
+  readonly scopes: readonly string[]
+  /** It can be used no longer. */
+  readonly hasEnded: boolean
 }
 
 /** The user's connections at all providers. */
@@ -25,32 +43,41 @@ export function connectionsPage ({ server, account, signOut, connections }:
   })
 }
 
-function connectionSection ({ key, name, host, status, connect, disconnect }: ConnectionView): string {
-  const exists = status.kind !== 'none'
-  const label = exists ? `Connect ${name} again` : `Connect ${name}`
+function connectionSection ({ key, name, host, status, accounts, connect, add, disconnect }: ConnectionView): string {
+  const exists = status !== 'none'
   return html`<section aria-labelledby="provider-${key}">
 <h2 id="provider-${key}">${name}</h2>
 <p class="note">${host}</p>
-<p>!${statusText(status)}</p>
-!${connect === null ? '' : button(connect, label, status.kind === 'connected' ? 'plain' : 'main')}
-!${exists ? button(disconnect, `Disconnect ${name}`) : ''}
+!${status === 'connected' ? '' : html`<p>${PROBLEMS[status]}</p>`}
+!${accounts.map(account => accountEntry(name, account, accounts.length > 1)).join('\n')}
+!${connect === null ? '' : button(connect, exists ? `Connect ${name} again` : `Connect ${name}`, 'main')}
+!${add === null ? '' : button(add, `Add another ${name} account`)}
+!${exists && disconnect !== null ? button(disconnect, accounts.length > 1 ? `Disconnect all of ${name}` : `Disconnect ${name}`) : ''}
 !${exists ? html`<p class="note">Disconnecting deletes what is stored here. To end this server's access at ${name} too, remove it in your settings there.</p>` : ''}
 </section>`
 }
 
-function statusText (status: ConnectionView['status']): string {
-  switch (status.kind) {
-    case 'none': return 'Not connected.'
-    case 'unreadable': return 'Connected, but what is stored can no longer be read. Connect it again.'
-    case 'foreign': return 'Connected, but this server has changed where it asks for access since. Connect it again.'
-    case 'connected': return `${connectedSince(status)}.`
-    case 'expired': return `${connectedSince(status)}, but the access has expired. Connect it again.`
-  }
+type Account = ConnectionView['accounts'][number]
+
+/** @param isOneOfSeveral its buttons then say whose they are */
+function accountEntry (provider: string, account: Account, isOneOfSeveral: boolean): string {
+  const { name, hasEnded, isDefault, connect, makeDefault, disconnect } = account
+  const what = isOneOfSeveral && name !== undefined ? `${name} at ${provider}` : provider
+  return html`<p>!${connectedSince(account)}!${hasEnded ? ', but the access has expired. Connect it again.' : '.'}!${isDefault ? ' It is used when no other one is named.' : ''}</p>
+!${connect === null ? '' : button(connect, `Connect ${what} again`, hasEnded ? 'main' : 'plain')}
+!${makeDefault === null ? '' : button(makeDefault, `Use ${what} by default`)}
+!${button(disconnect, `Disconnect ${what}`)}`
 }
 
-function connectedSince ({ since, account, scopes }: ConnectionView['status'] & { kind: 'connected' | 'expired' }): string {
+const PROBLEMS = {
+  none: 'Not connected.',
+  unreadable: 'Connected, but what is stored can no longer be read. Connect it again.',
+  foreign: 'Connected, but this server has changed where it asks for access since. Connect it again.'
+}
+
+function connectedSince ({ name, since, scopes }: AccountStatus): string {
   const date = new Date(since).toISOString().slice(0, 10)
   const permissions = scopes.length === 0 ? '' : html`, with !${scopeList(scopes)}`
-  const as = account === undefined ? '' : html` as <strong>${account}</strong>`
+  const as = name === undefined ? '' : html` as <strong>${name}</strong>`
   return html`Connected!${as} since <time datetime="${date}">${date}</time>!${permissions}`
 }

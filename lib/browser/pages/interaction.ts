@@ -10,6 +10,8 @@ export interface InteractionView {
   readonly provider: { readonly name: string, readonly host: string }
   readonly reasons: readonly string[]
   readonly scopes: readonly string[]
+  /** Which account there, where one is meant. */
+  readonly upstream: string | undefined
   /** The signed-in account. */
   readonly account: AccountView
   /** Epoch milliseconds. */
@@ -19,7 +21,7 @@ export interface InteractionView {
 }
 
 /** Who asks, why, for what, at whom, for which account, until when. */
-export function interactionPage ({ server, client, provider, reasons, scopes, account, expiresAt, goOn, decline }: InteractionView): string {
+export function interactionPage ({ server, client, provider, reasons, scopes, upstream, account, expiresAt, goOn, decline }: InteractionView): string {
   const place = server.name === server.host ? '' : ` at ${server.host}`
   return layout({
     title: `Connect ${provider.name} to ${server.name}?`,
@@ -27,6 +29,7 @@ export function interactionPage ({ server, client, provider, reasons, scopes, ac
 <dt>Who asks</dt><dd>${server.name}${place}!${client === null ? '' : html`, for a client that calls itself “${client}”`}</dd>
 !${reasons.length === 0 ? '' : html`<dt>Why</dt><dd>!${reasons.map(reason => html`${reason}`).join('<br>')}</dd>`}
 <dt>Connects to</dt><dd>${provider.name} at <strong>${provider.host}</strong></dd>
+!${upstream === undefined ? '' : html`<dt>Account there</dt><dd>${upstream}</dd>`}
 <dt>Permissions</dt><dd>!${scopes.length === 0 ? html`what ${provider.name} grants by default` : scopeList(scopes)}</dd>
 <dt>Your account here</dt><dd>!${accountText(account)}</dd>
 <dt>Link valid for</dt><dd>!${timeLeft(expiresAt)}</dd>

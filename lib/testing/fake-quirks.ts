@@ -11,6 +11,8 @@ export interface FakeQuirks {
   readonly clientSecret?: string
   /** The only way in which clients may authenticate. @default either */
   readonly clientAuthentication?: 'client_secret_basic' | 'client_secret_post'
+  /** Whether Basic credentials are decoded from form encoding, as RFC 6749 section 2.3.1 says and not every server does. @default true */
+  readonly decodesCredentials?: boolean
   /** The only way in which token requests may be sent. @default either */
   readonly tokenRequestFormat?: 'form' | 'json'
   /** Whether an authorization request needs a code challenge, which must be `S256` where there is one; `ignored` never looks at it. @default 'required' */
@@ -119,6 +121,7 @@ export type Ways = Required<Omit<FakeQuirks, 'clientAuthentication' | 'tokenRequ
 const USUAL = {
   clientId: 'client',
   clientSecret: 'secret',
+  decodesCredentials: true,
   pkce: 'required',
   requiredParameters: {},
   requiredHeaders: {},

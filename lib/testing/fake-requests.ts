@@ -36,14 +36,14 @@ export function hasHeaders ({ headers }: FakeRequest, { requiredHeaders }: Ways)
 }
 
 /** Whether the client is the one that is registered, and authenticates as it must (RFC 6749 section 2.3.1). */
-export function isClient ({ headers, parameters }: FakeRequest, { clientId, clientSecret, clientAuthentication }: Ways): boolean {
+export function isClient ({ headers, parameters }: FakeRequest, { clientId, clientSecret, clientAuthentication, decodesCredentials }: Ways): boolean {
   const [scheme, credentials = ''] = headers.authorization?.split(' ') ?? []
   const basic = scheme === 'Basic'
   // Two ways at once are an error.
   if (basic && parameters['client_secret'] !== undefined) return false
   if (clientAuthentication !== undefined && clientAuthentication !== (basic ? 'client_secret_basic' : 'client_secret_post')) return false
   const [id, secret] = basic
-    ? Buffer.from(credentials, 'base64').toString().split(':').map(part => decodeURIComponent(part.replaceAll('+', ' ')))
+    ? Buffer.from(credentials, 'base64').toString().split(':').map(part => decodesCredentials ? decodeURIComponent(part.replaceAll('+', ' ')) : part)
     : [parameters['client_id'], parameters['client_secret']]
   return id === clientId && secret === clientSecret
 }

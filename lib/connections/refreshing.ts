@@ -128,7 +128,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
     if (hasMoved(now, seen)) return outcomeOf(now)
     if (!lease.lasts(REQUEST_MS)) return later()
     const { grant } = now!
-    const answer = await refreshTokens(configuration, place.provider, grant.refreshToken!, grant.account?.subject)
+    const answer = await refreshTokens(configuration, place.provider, grant.refreshToken!)
     if (answer.kind === 'tokens') return await store(place, seen, refreshedGrant(place.provider, answer.tokens, grant), lease)
     if (answer.kind === 'dead') return await bury(place, seen)
     return await pause(place, seen, answer)

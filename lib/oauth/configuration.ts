@@ -3,7 +3,7 @@ import { ProviderMisconfiguredError, ProviderUnavailableError } from '../errors.
 import { allowLoopbackHttp, isSecure } from '../loopback.js'
 import type { Registration } from '../types.js'
 import { describeProvider, failureReason } from './failure.js'
-import { inDialect } from './dialect.js'
+import { inDialect, parseJson } from './dialect.js'
 import { createOutboundFetch, type Fetch } from './outbound.js'
 
 const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, a provider\'s definition can give endpoints instead, and oidcLogin a clientSecret'
@@ -82,13 +82,21 @@ export function forRefresh (configuration: Configuration, registration: Registra
   const { supportsPKCE, ...metadata } = configuration.serverMetadata()
   const endpoint = registration.endpoints?.refresh ?? metadata.token_endpoint!
   const fetch = tokenFetch(registration, [endpoint])
-  const refreshing = create(registration, { ...metadata, token_endpoint: endpoint }, async (url, init) => {
+  return create(registration, { ...metadata, token_endpoint: endpoint }, async (url, init) => {
     const response = await fetch(url, init)
     if (url === endpoint) onResponse(response.clone())
-    return response
+    return await withoutIdToken(response)
   })
-  if (metadata.jwks_uri !== undefined) client.enableNonRepudiationChecks(refreshing)
-  return refreshing
+}
+
+/** An id_token that is not accepted, since clocks differ or it has no use here, would be the end of a refresh token that has just been used up. */
+async function withoutIdToken (response: Response): Promise<Response> {
+  const text = await response.text()
+  const answer = parseJson(text)
+  const { status, headers } = response
+  if (typeof answer !== 'object' || answer === null || !('id_token' in answer)) return new Response(text, { status, headers })
+  const { id_token: _, ...others } = answer
+  return new Response(JSON.stringify(others), { status, headers })
 }
 
 function create (registration: Registration, metadata: client.ServerMetadata, fetch: Fetch): Configuration {

@@ -24,15 +24,13 @@ const MAX_RETRY_AFTER_MS = 60 * 60_000
 const MAX_DEPTH = 3
 
 /** Refreshes an access token (RFC 6749 section 6). Never fails: each failure is of one of three classes. */
-export async function refreshTokens (configuration: Configuration, provider: Provider, refreshToken: string, subject: string | undefined): Promise<RefreshAnswer> {
+export async function refreshTokens (configuration: Configuration, provider: Provider, refreshToken: string): Promise<RefreshAnswer> {
   let response: Response | undefined
   const refreshing = forRefresh(configuration, provider, answer => { response = answer })
   try {
     const tokens = await client.refreshTokenGrant(refreshing, refreshToken, provider.resource === undefined ? {} : { resource: provider.resource })
     const usable = [tokens.access_token, tokens.refresh_token].every(token => token === undefined || isToken(token))
     if (!usable || tokens.token_type !== 'bearer') return { kind: 'later', reason: 'the answer holds no usable access token' }
-    // OpenID Connect Core 1.0 section 12.2
-    if (subject !== undefined && (tokens.claims()?.sub ?? subject) !== subject) return { kind: 'later', reason: 'the answer is for another account' }
     return { kind: 'tokens', tokens }
   } catch (error) {
     return await classify(provider, failureReason(error), response)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OptionsError } from '../errors.js'
 import type { AddressPolicy } from '../ip-address.js'
 import { allowLoopbackHttp } from '../loopback.js'
-import { endpointSchema, readPolicy, registrationShape, urlSchema } from '../registration.js'
+import { completeClient, endpointSchema, readPolicy, registrationShape, urlSchema } from '../registration.js'
 import { clientText, durationSchema, objectErrors, scopeSchema, scopesSchema } from '../schemas.js'
 import type { Provider, ProviderDefinition } from '../types.js'
 
@@ -57,5 +57,5 @@ function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
     revocationRequest: z.custom<NonNullable<ProviderDefinition['revocationRequest']>>(value => typeof value === 'function', 'must be a function (grant, registration) => ({ url, method })').exactOptional(),
     apiOrigins: z.array(origin, NO_API).min(1, NO_API).readonly()
   }
-  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })
+  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) }).transform(completeClient)
 }

@@ -13,7 +13,7 @@ const MISSING = 'is missing: is its environment variable set?'
 const MISSING_SECRET = `${MISSING} For a public client leave the key out`
 
 /** What the package sets itself. */
-const OWN_PARAMETERS = ['client_id', 'client_secret', 'response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce', 'max_age',
+export const OWN_PARAMETERS: readonly string[] = ['client_id', 'client_secret', 'response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce', 'max_age',
   'code_challenge', 'code_challenge_method', 'resource', 'request', 'request_uri']
 
 /** What a definition, which is not checked yet, lets through beside public https: addresses. */

@@ -125,6 +125,11 @@ export interface ProviderDefinition extends RegistrationOptions {
   readonly endpoints?: { readonly authorization: string, readonly token: string, readonly refresh?: string, readonly revocation?: string }
   /** Scopes that every authorization request asks for. @default [] */
   readonly scopes?: readonly string[]
+  /**
+   * Whether refresh tokens are wanted: `offline_access`, and `prompt=consent` with it, are added to scopes that are asked for wherever the metadata
+   * list it (OpenID Connect Core 1.0 section 11, SEP-2207). A `prompt` of `authorizationParameters` stays as it is. Nothing depends on getting one. @default true
+   */
+  readonly refreshTokens?: boolean
   /** What separates scopes in this provider's answers. @default ' ' */
   readonly scopeSeparator?: ' ' | ','
   /** What separates them in what it is asked (RFC 6749 section 3.3 has a space). @default ' ' */
@@ -183,7 +188,7 @@ export interface RevocationRequest {
 /** This server's registration at an authorization server, checked and complete. */
 export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'privateKey' | 'clientAuthentication' | 'scopes' |
   'resource' | 'authorizationParameters' | 'privateHosts' | typeof allowLoopbackHttp>,
-  Partial<Pick<Provider, 'requestScopeSeparator' | 'scopeParameter' | 'failureCodes' | 'tokenRequestFormat' | 'tokenResponsePath' | 'requestHeaders'>> {
+  Partial<Pick<Provider, 'refreshTokens' | 'requestScopeSeparator' | 'scopeParameter' | 'failureCodes' | 'tokenRequestFormat' | 'tokenResponsePath' | 'requestHeaders'>> {
   /** Whether metadata that do not say so are taken for those of a server with PKCE and `S256`. */
   readonly assumesS256?: boolean
 }
@@ -194,6 +199,7 @@ export interface Provider extends ProviderDefinition {
   readonly clientAuthentication: ClientAuthentication
   readonly privateHosts: readonly string[]
   readonly scopes: readonly string[]
+  readonly refreshTokens: boolean
   readonly scopeSeparator: ' ' | ','
   readonly requestScopeSeparator: ' ' | ','
   readonly scopeParameter: string

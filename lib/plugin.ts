@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { setMaxListeners } from 'node:events'
 import { checkBus, checkState, checkVault } from './adapters.js'
+import { createBindingCookies } from './browser/binding-cookies.js'
 import { hideRawPackets } from './browser/client-errors.js'
 import { createCookies } from './browser/cookies.js'
 import { createFormCookies } from './browser/form-cookies.js'
@@ -10,7 +11,6 @@ import { logRoutesOnly } from './browser/logging.js'
 import { createLogin } from './browser/login/create-login.js'
 import { createMismatches } from './browser/mismatches.js'
 import { registerRoutes } from './browser/routes.js'
-import { createStateCookies } from './browser/state-cookies.js'
 import { takeUnreadableAddresses } from './browser/unreadable-addresses.js'
 import { createUrls } from './browser/urls.js'
 import { createVisitLimits } from './browser/visit-limits.js'
@@ -27,8 +27,8 @@ import { createUndecidedGrants } from './elicitation/undecided-grants.js'
 import { OptionsError } from './errors.js'
 import { createGuard } from './guard/create-guard.js'
 import { createDecide } from './guard/guard.js'
-import { loadSdkCopies } from './guard/sdk-v1-copies.mjs'
-import { loadSdkV2 } from './guard/sdk-v2-copy.mjs'
+import { loadSdkV1Copies } from './guard/sdk-v1-copies.js'
+import { loadSdkV2 } from './guard/sdk-v2-copy.js'
 import { yesOrNo } from './host-answer.js'
 import { createConfigurations } from './oauth/configuration.js'
 import { isOidcLogin } from './oidc-login.js'
@@ -120,7 +120,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       completion,
       connections,
       audit,
-      flowCookies: createStateCookies(cookies, 'flow', FLOW_TTL_MS),
+      flowCookies: createBindingCookies(cookies, 'flow', FLOW_TTL_MS),
       forms: createForms(ring, createFormCookies(ring, cookies), urls),
       limits: createVisitLimits(limiter('address'), limiter('principal')),
       mismatches: createMismatches(log),
@@ -131,7 +131,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const redirectUris = [...isOidcLogin(browser) ? [urls.login('callback')] : [], ...[...providers.keys()].map(urls.redirectUri)]
   log.info({ redirectUris }, 'mcp-connect: these redirect URIs must be registered, each at its authorization server')
 
-  const copies = await loadSdkCopies()
+  const copies = await loadSdkV1Copies()
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)              // every call that waits has one
   app.addHook('preClose', async () => closing.abort())

@@ -101,16 +101,20 @@ export interface Connection {
   readonly scopes: readonly string[]
   /** When the access token expires, in epoch milliseconds; `undefined` when the provider did not say. */
   readonly expiresAt: number | undefined
-  /** Whose account it is at the provider, for providers with OpenID Connect (scope `openid`); `undefined` for others. */
+  /** Whose account it is at the provider, for those that tell (`identity`, or the scope `openid`); `undefined` for others. */
   readonly account: Account | undefined
   /**
    * `fetch` with the user's access token (RFC 6750 section 2.1), for the provider's `apiOrigins` alone: a redirect to another
-   * origin is followed without it, and of requests other than GET and HEAD none is followed. Takes a `signal`, and streams as
-   * bodies, which are sent once.
+   * origin is followed without it, and of requests other than GET and HEAD none is followed. After a 401 the token is renewed, and the
+   * request is sent once more. Takes a `signal`, and streams as bodies, which are sent once.
    * @throws FST_MCP_CONNECT_API_ORIGIN when the URL lies outside of them; TypeError when it is none, or holds a user or a password
+   * @throws FST_MCP_CONNECT_GRANT_ENDED, FST_MCP_CONNECT_REFRESH_FAILED when the access has expired and cannot be renewed
    */
   fetch (input: string | URL | Request, init?: RequestInit): Promise<Response>
-  /** The access token itself, for libraries that want one. Keep it away from results, errors and logs. */
+  /**
+   * The access token itself, for libraries that want one; renewed if it has expired. Keep it away from results, errors and logs.
+   * @throws FST_MCP_CONNECT_GRANT_ENDED, FST_MCP_CONNECT_REFRESH_FAILED
+   */
   accessToken (): Promise<string>
 }
 

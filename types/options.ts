@@ -3,8 +3,10 @@
  */
 import Fastify from 'fastify'
 import plugin, {
-  allowLoopbackHttp, defineProvider, github, mcpConnect, memoryStore,
-  type AuditEvent, type AuditEventName, type AuditIds, type BrowserIdentity, type BrowserUser, type LimitOption, type Limits, type McpConnect, type McpConnectOptions, type Principal, type Provider, type Store
+  airtable, allowLoopbackHttp, atlassian, box, defineProvider, discord, dropbox, figma, github, gitlab, google, hubspot, linear, mcpConnect, memoryStore,
+  microsoft, notion, slack, spotify, zoom,
+  type AuditEvent, type AuditEventName, type AuditIds, type BrowserIdentity, type BrowserUser, type GitlabRegistration, type LimitOption, type Limits, type McpConnect, type McpConnectOptions, type MicrosoftRegistration,
+  type PresetRegistration, type Principal, type Provider, type Store
 } from 'fastify-mcp-connect'
 import { expect, type Equal } from './equal.js'
 
@@ -195,6 +197,23 @@ github({ clientId: 'client' })
 github({ clientId: 'client', clientSecret: 'secret', scopes: 'repo' })
 // @ts-expect-error
 github({ clientId: 'client', clientSecret: 'secret', issuer: 'https://github.com' })
+for (const preset of [airtable, atlassian, box, discord, dropbox, figma, gitlab, google, hubspot, linear, notion, slack, spotify, zoom]) {
+  expect<Equal<ReturnType<typeof preset>, Provider>>()
+  preset({ clientId: 'client', clientSecret: 'secret' })
+  // @ts-expect-error
+  preset({ clientId: 'client' })
+}
+linear({ clientId: 'client', clientSecret: 'secret', scopes: ['read'] } satisfies PresetRegistration)
+// @ts-expect-error
+linear({ clientId: 'client', clientSecret: 'secret', scopes: 'read' })
+gitlab({ clientId: 'client', clientSecret: 'secret', origin: 'https://gitlab.example.com' } satisfies GitlabRegistration)
+// @ts-expect-error There is one Linear only.
+linear({ clientId: 'client', clientSecret: 'secret', origin: 'https://linear.app' })
+microsoft({ clientId: 'client', clientSecret: 'secret', tenant: '9188040d-6c67-4c5b-b112-36a304b66dad' } satisfies MicrosoftRegistration)
+// @ts-expect-error The tenant is the issuer of its tokens.
+microsoft({ clientId: 'client', clientSecret: 'secret' })
+// @ts-expect-error Notion has no scopes.
+notion({ clientId: 'client', clientSecret: 'secret', scopes: [] })
 // @ts-expect-error
 defineProvider({ name: 'Acme', issuer: 'https://acme.example.com', clientId: 'client', apiOrigins: 'https://acme.example.com' })
 // @ts-expect-error

@@ -5,11 +5,12 @@ import { ConsumedError, ContextMismatchError, NotFoundError } from '../errors.js
 import { randomToken } from '../random.js'
 import { tellsAccounts } from '../oauth/identity.js'
 import type { Account, Provider } from '../types.js'
-import { assertAuthorized, assertPending, assertWon, findOwn, type Own } from './assertions.js'
+import { assertAuthorized, assertPending, assertWon } from './assertions.js'
 import { idOf } from './interaction-handlers.js'
+import { findOwn, type Own } from './own-elicitation.js'
 import { accountPage, CHOICES, type Choice } from './pages/account.js'
 import { accountView, page, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
-import { storeGrant } from './storing.js'
+import { assertNotRevoked, storeGrant } from './storing.js'
 import type { Visitor } from './visitors.js'
 
 interface Undecided extends Own {
@@ -29,6 +30,7 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
     const provider = requireProvider(services, own.elicitation.provider)
     const { issuer, clientId } = undecided.flow
     if (issuer !== provider.issuer || clientId !== provider.clientId) throw new ContextMismatchError()
+    await assertNotRevoked(services, undecided.flow, visitor.principal)
     return { ...own, provider, undecided }
   }
 

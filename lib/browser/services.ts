@@ -9,12 +9,12 @@ import type { UndecidedGrants } from '../elicitation/undecided-grants.js'
 import { NotFoundError, SignInRequiredError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
 import type { BrowserIdentity, McpConnectOptions, Provider, Registration } from '../types.js'
+import type { BindingCookies } from './binding-cookies.js'
 import type { Forms } from './forms.js'
 import type { LoginServices } from './login/login-services.js'
 import type { Mismatches } from './mismatches.js'
 import type { AccountView } from './pages/layout.js'
 import { recall, remember } from './request-notes.js'
-import type { StateCookies } from './state-cookies.js'
 import type { Urls } from './urls.js'
 import type { VisitLimits } from './visit-limits.js'
 import { findSignInUrl, findSwitchAccountUrl, type Visitor } from './visitors.js'
@@ -38,7 +38,7 @@ export interface BrowserServices {
   readonly completion: Completion
   readonly connections: Connections
   readonly audit: Audit
-  readonly flowCookies: StateCookies
+  readonly flowCookies: BindingCookies
   readonly forms: Forms
   readonly limits: VisitLimits
   readonly mismatches: Mismatches

@@ -108,10 +108,11 @@ export function createDecide (services: GuardServices): Decide {
       ({ provider: needed.key, elicitationId: link!.id, url: services.elicitationUrl(link!.id), message: texts.connectMessage(needed) }))
   }
 
-  /** Has the MCP session told when the wait is over. @returns what gives the wait up */
+  /** Has the MCP session told when the wait is over, if there is one. @returns what gives the wait up */
   function watch (principal: Principal, call: GuardedCall, needed: Needed, link: Link): () => void {
-    const notify = call.createNotify(link.id)
-    return notify === null ? () => {} : watchLink(services, principal, call, needed, link, { session: call.mcpSession, notify })
+    const { mcpSession } = call
+    const notify = mcpSession?.createNotify(link.id) ?? null
+    return mcpSession === null || notify === null ? () => {} : watchLink(services, principal, call, needed, link, { identity: mcpSession.identity, notify })
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
@@ -120,7 +121,7 @@ export function createDecide (services: GuardServices): Decide {
     throw new BlockedError(reason, text)
   }
 
-  /** The page is there all the same. */
+  /** A client that has reached its limit gets a text in place of a link: the connections page is there all the same. */
   const noteLimited = (principal: Principal, { clientId }: GuardedCall) => (error: unknown): void => {
     if (!(error instanceof RateLimitedError)) throw error
     const { limit, first, retryAfterMs } = error
@@ -137,6 +138,7 @@ export function createDecide (services: GuardServices): Decide {
 
   async function decide (principal: Principal, requirements: readonly Requirement[], call: GuardedCall, attempts = 3, waited = false): Promise<Decision> {
     const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
+    // Not taken for missing: the operator may put its key back.
     const unreadable = needed.filter(({ found }) => found.kind === 'unreadable')
     if (unreadable.length > 0) return await fallBack(principal, call, unreadable, 'unreadable', texts.unreadable(unreadable, connectionsUrl))
     for (const kind of ['misregistered', 'later'] as const) {

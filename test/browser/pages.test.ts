@@ -268,7 +268,9 @@ t.test('the connections page says that an access has expired', async t => {
   const { location } = (await browser.press('/connect', '/acme/connect')).headers
   await browser.get((await server.untilCallback(browser, String(location))).href)
   t.match((await browser.get('/connect')).body, /Connected since .* with <code>issues:read<\/code>\.</)
-  advance(t, 25 * 60 * 60_000)
+  advance(t, 60 * 24 * 60 * 60_000)
+  const session = await server.openSession({ user: A })
+  await t.rejects(session.client.callTool({ name: 'issues' }), { code: -32042 }, 'the provider says so')
   t.match((await browser.get('/connect')).body, /Connected since .* with <code>issues:read<\/code>, but the access has expired\. Connect it again\./)
 })
 

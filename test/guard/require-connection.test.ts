@@ -116,11 +116,13 @@ t.test('missing scopes: granted and missing ones are asked for, on the live reco
   t.match(server.log.join(''), /"level":40.*"provider":"acme","missing":\["issues:admin"\].*scopeSeparator/)
 })
 
-t.test('an expired grant is asked for again', async t => {
+t.test('OAR-21 a grant that has expired for good is asked for again; one that can be refreshed is not', async t => {
   const server = await startServer(t)
   const { url, session } = await server.elicit(A)
   await connect(server, url)
   advance(t, 3600_000)
+  t.match(await session.client.callTool({ name: 'issues' }), { content: [{ text: /rabbit hole/ }] })
+  advance(t, 60 * 24 * 3600_000)
   t.equal((await rejection(session.client.callTool({ name: 'issues' }))).code, -32042)
 })
 

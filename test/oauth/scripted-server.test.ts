@@ -4,6 +4,7 @@ import { allowLoopbackHttp, defineProvider } from '../../lib/index.js'
 import { createAuthorizationRequest } from '../../lib/oauth/authorization-request.js'
 import { createConfigurations, type Configuration } from '../../lib/oauth/configuration.js'
 import { readGrant } from '../../lib/oauth/grant.js'
+import { readAccount } from '../../lib/oauth/identity.js'
 import { createOutboundFetch } from '../../lib/oauth/outbound.js'
 import { redeemCode } from '../../lib/oauth/token-request.js'
 import type { Grant, Provider } from '../../lib/types.js'
@@ -28,7 +29,8 @@ async function exchange (scripted: ScriptedProvider, { provider = scripted.provi
   const known = configuration ?? await createConfigurations()(provider)
   const state = 's'.repeat(43)
   const { url, ...secrets } = await createAuthorizationRequest(known, provider, { redirectUri: REDIRECT_URI, scopes, state })
-  return readGrant(provider, await redeemCode(known, provider, { response: await scripted.authorize(url), state, ...secrets }), scopes)
+  const tokens = await redeemCode(known, provider, { response: await scripted.authorize(url), state, ...secrets })
+  return readGrant(provider, tokens, scopes, await readAccount(known, provider, tokens))
 }
 
 t.test('metadata: the OpenID address first, RFC 8414 only where that does not exist, once an hour', async t => {

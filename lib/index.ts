@@ -29,6 +29,6 @@ export type { AuditEvent, AuditEventName, AuditEvents, AuditIds } from './audit-
 export type { Bus, Revision, StateStore, Store, Stored, TokenVault } from './storage.js'
 export type { ConnectionOf, ContextOf, Guard, McpConnect, McpConnectProviders, McpServerLike, ProviderName, RequireOptions, ResealOptions, ResealReport } from './decorator.js'
 export type {
-  Account, BrowserIdentity, BrowserUser, Claims, Connection, LimitOption, Limits, McpConnectOptions, OidcLogin, OidcLoginOptions,
+  Account, BrowserIdentity, BrowserUser, Claims, ClientKey, ClientRegistration, Connection, LimitOption, Limits, McpConnectOptions, OidcLogin, OidcLoginOptions,
   Principal, Provider, ProviderDefinition, RegistrationOptions
 } from './types.js'

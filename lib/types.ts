@@ -1,7 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditEvent } from './audit-events.js'
+import type { ClientAuthentication, RegistrationOptions } from './client-registration.js'
 import type { allowLoopbackHttp } from './loopback.js'
+import type { CheckedKey } from './private-key.js'
 import type { Store, TokenVault } from './storage.js'
+
+export type { ClientKey, ClientRegistration, RegistrationOptions } from './client-registration.js'
 
 /**
  * The authenticated MCP user. Two principals are the same when all three members are equal, code unit by code unit.
@@ -45,26 +49,6 @@ export interface BrowserIdentity {
   switchAccountUrl? (returnTo: string): string
 }
 
-/** A registration at an authorization server. */
-export interface RegistrationOptions {
-  /** The issuer identifier (RFC 8414). Authorization responses that name another `iss` are refused (RFC 9207). */
-  readonly issuer: string
-  readonly clientId: string
-  /** Absent for a public client. */
-  readonly clientSecret?: string
-  /** How the client secret is sent (RFC 6749 section 2.3.1). @default 'client_secret_basic' */
-  readonly clientAuthentication?: 'client_secret_basic' | 'client_secret_post'
-  /** Further parameters of the authorization request. @default {} */
-  readonly authorizationParameters?: Readonly<Record<string, string>>
-  /**
-   * Hosts, as in `login.corp.example`, that may have addresses of a private network. All others must have public ones: requests to the
-   * authorization server go nowhere else, wherever its metadata or its name lead. @default []
-   */
-  readonly privateHosts?: readonly string[]
-  /** Unsafe: lets `http:` addresses through that lead to this machine. For development and tests. */
-  readonly [allowLoopbackHttp]?: boolean
-}
-
 /** Sign-in at this server's own authorization server (OpenID Connect Core 1.0), as a web client that is registered there. */
 export interface OidcLoginOptions extends RegistrationOptions {
   /** What is asked for; `openid` always is. @default ['openid', 'profile', 'email'] */
@@ -81,8 +65,9 @@ export interface OidcLoginOptions extends RegistrationOptions {
 }
 
 /** A checked and complete login, for the option `browser`. */
-export interface OidcLogin extends Required<Omit<OidcLoginOptions, 'clientSecret' | 'resource' | typeof allowLoopbackHttp>>,
+export interface OidcLogin extends Required<Omit<OidcLoginOptions, 'clientSecret' | 'privateKey' | 'resource' | typeof allowLoopbackHttp>>,
   Pick<OidcLoginOptions, 'clientSecret' | 'resource' | typeof allowLoopbackHttp> {
+  readonly privateKey?: CheckedKey
   readonly kind: 'oidc login'
 }
 
@@ -144,6 +129,11 @@ export interface ProviderDefinition extends RegistrationOptions {
   readonly endpoints?: { readonly authorization: string, readonly token: string, readonly refresh?: string, readonly revocation?: string }
   /** Scopes that every authorization request asks for. @default [] */
   readonly scopes?: readonly string[]
+  /**
+   * Whether refresh tokens are wanted: `offline_access`, and `prompt=consent` with it, are added to scopes that are asked for wherever the metadata
+   * list it (OpenID Connect Core 1.0 section 11, SEP-2207). A `prompt` of `authorizationParameters` stays as it is. Nothing depends on getting one. @default true
+   */
+  readonly refreshTokens?: boolean
   /** What separates scopes in this provider's answers. @default ' ' */
   readonly scopeSeparator?: ' ' | ','
   /** What separates them in what it is asked (RFC 6749 section 3.3 has a space). @default ' ' */
@@ -200,18 +190,20 @@ export interface RevocationRequest {
 }
 
 /** This server's registration at an authorization server, checked and complete. */
-export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'clientAuthentication' | 'scopes' |
+export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'privateKey' | 'clientAuthentication' | 'scopes' |
   'resource' | 'authorizationParameters' | 'privateHosts' | typeof allowLoopbackHttp>,
-  Partial<Pick<Provider, 'requestScopeSeparator' | 'scopeParameter' | 'failureCodes' | 'tokenRequestFormat' | 'tokenResponsePath' | 'requestHeaders'>> {
+  Partial<Pick<Provider, 'refreshTokens' | 'requestScopeSeparator' | 'scopeParameter' | 'failureCodes' | 'tokenRequestFormat' | 'tokenResponsePath' | 'requestHeaders'>> {
   /** Whether metadata that do not say so are taken for those of a server with PKCE and `S256`. */
   readonly assumesS256?: boolean
 }
 
 /** A checked and complete definition. */
 export interface Provider extends ProviderDefinition {
-  readonly clientAuthentication: 'client_secret_basic' | 'client_secret_post'
+  readonly privateKey?: CheckedKey
+  readonly clientAuthentication: ClientAuthentication
   readonly privateHosts: readonly string[]
   readonly scopes: readonly string[]
+  readonly refreshTokens: boolean
   readonly scopeSeparator: ' ' | ','
   readonly requestScopeSeparator: ' ' | ','
   readonly scopeParameter: string

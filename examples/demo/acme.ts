@@ -8,6 +8,8 @@ import { loopback } from './ports.js'
 export interface AcmeOptions {
   /** Redirection endpoints of the one client that Acme knows. */
   readonly redirectUris?: readonly string[]
+  /** What the client may ask for tokens with. @default ['authorization_code', 'refresh_token'] */
+  readonly grantTypes?: readonly string[]
   /** @default 300 */
   readonly accessTokenTtlSeconds?: number
   /** Port of the authorization server. @default 0, any free port */
@@ -60,6 +62,7 @@ export async function startAcme (options: AcmeOptions = {}): Promise<Acme> {
       client_secret: clientSecret,
       client_name: 'Demo App',
       token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: [...options.grantTypes ?? ['authorization_code', 'refresh_token']],
       redirect_uris: [...redirectUris]
     })
   }

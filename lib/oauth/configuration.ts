@@ -2,11 +2,12 @@ import * as client from 'openid-client'
 import { ProviderMisconfiguredError, ProviderUnavailableError } from '../errors.js'
 import { allowLoopbackHttp, isSecure } from '../loopback.js'
 import type { Registration } from '../types.js'
+import { clientAuthentication } from './client-authentication.js'
 import { describeProvider, failureReason } from './failure.js'
 import { inDialect, parseJson } from './dialect.js'
 import { createOutboundFetch, type Fetch } from './outbound.js'
 
-const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, a provider\'s definition can give endpoints instead, and oidcLogin a clientSecret'
+const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, a provider\'s definition can give endpoints instead, and oidcLogin a clientSecret or a privateKey'
 const NO_METADATA = 'neither /.well-known/openid-configuration nor /.well-known/oauth-authorization-server exists; a provider\'s definition can give endpoints instead'
 const OTHER_ISSUER = 'its issuer is another one; set issuer to exactly that, character by character (look for a slash at the end; with Entra, set it to that of your tenant)'
 const NO_ENDPOINTS = 'authorization_endpoint or token_endpoint is missing, or is not https'
@@ -100,7 +101,7 @@ async function withoutIdToken (response: Response): Promise<Response> {
 }
 
 function create (registration: Registration, metadata: client.ServerMetadata, fetch: Fetch): Configuration {
-  const configuration = new client.Configuration(metadata, registration.clientId, undefined, authentication(registration))
+  const configuration = new client.Configuration(metadata, registration.clientId, undefined, clientAuthentication(registration))
   configuration[client.customFetch] = fetch as client.CustomFetch
   if (registration[allowLoopbackHttp] === true) client.allowInsecureRequests(configuration)
   return configuration
@@ -115,7 +116,7 @@ async function discover (registration: Registration): Promise<Configuration> {
   for (const algorithm of ALGORITHMS) {
     let status = 0
     try {
-      const configuration = await client.discovery(new URL(registration.issuer), registration.clientId, undefined, authentication(registration), {
+      const configuration = await client.discovery(new URL(registration.issuer), registration.clientId, undefined, clientAuthentication(registration), {
         algorithm,
         execute: registration[allowLoopbackHttp] === true ? [client.allowInsecureRequests] : [],
         [client.customFetch]: async (url, init) => {
@@ -143,9 +144,4 @@ async function discover (registration: Registration): Promise<Configuration> {
     }
   }
   throw new ProviderMisconfiguredError(describeProvider(registration), NO_METADATA)
-}
-
-function authentication ({ clientSecret, clientAuthentication }: Registration): client.ClientAuth {
-  if (clientSecret === undefined) return client.None()
-  return clientAuthentication === 'client_secret_post' ? client.ClientSecretPost(clientSecret) : client.ClientSecretBasic(clientSecret)
 }

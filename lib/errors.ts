@@ -31,6 +31,8 @@ export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
 export const GrantEndedError = createError<[string]>(`${CODE}GRANT_ENDED`,
   'The access to %s has ended while this was under way; when it is called again, the user is asked to connect again', 500)
+export const ConnectionEndedError = createError<[string]>(`${CODE}CONNECTION_ENDED`,
+  'This connection to %s was ended by its own disconnect() and can be used no longer; a later call asks the user to connect again', 500)
 export const RefreshFailedError = createError<[string]>(`${CODE}REFRESH_FAILED`,
   'The access to %s has expired and cannot be renewed just now; the user remains connected; try again later', 500)
 export const IdentityInvalidError = createError<[string, string]>(`${CODE}IDENTITY_INVALID`,

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Audit, BlockReason } from '../audit-events.js'
-import { createConnection } from '../connections/connection.js'
+import { createConnection, type ConnectionServices } from '../connections/connection.js'
 import { findAccount } from '../connections/entry.js'
 import type { Refreshing } from '../connections/refreshing.js'
 import { isWithheld, missingScopes } from '../connections/scopes.js'
@@ -30,6 +30,7 @@ export type Decision =
 export interface GuardServices extends RoundServices, Pick<McpConnectOptions, 'clientSupportsUrl'>,
   Pick<Required<McpConnectOptions>, 'principal' | 'authorize' | 'whenCapabilityUnknown' | 'strictCapabilities'> {
   readonly refreshing: Refreshing
+  readonly disconnect: ConnectionServices['disconnect']
   readonly connectionsUrl: string
   elicitationUrl (id: string): string
   readonly audit: Audit
@@ -59,6 +60,7 @@ function retrySeconds (stuck: readonly Needed[]): number {
 
 export function createDecide (services: GuardServices): Decide {
   const { connections, refreshing, elicitations, connectionsUrl, audit, log } = services
+  const handle: ConnectionServices = { fresh: refreshing.fresh, renew: refreshing.renew, disconnect: services.disconnect }
 
   function identify ({ claims }: GuardedCall): Principal {
     if (claims === undefined) {
@@ -152,7 +154,7 @@ export function createDecide (services: GuardServices): Decide {
     if (missing.length + withheld.length === 0) {
       const ids = auditIdsOf(principal)
       for (const { key: provider } of usable) audit('vault.read', { ...ids, provider })
-      return { kind: 'run', connections: Object.fromEntries(usable.map(({ key, provider, fresh }) => [key, createConnection({ principal, key, provider }, fresh.stored, refreshing)])) }
+      return { kind: 'run', connections: Object.fromEntries(usable.map(({ key, provider, fresh }) => [key, createConnection({ principal, key, provider }, fresh.stored, handle)])) }
     }
 
     const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)

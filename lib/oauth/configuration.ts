@@ -100,6 +100,17 @@ async function withoutIdToken (response: Response): Promise<Response> {
   return new Response(JSON.stringify(others), { status, headers })
 }
 
+/** openid-client's view of one request to a revocation endpoint (RFC 7009), with what was answered told as it comes. */
+export function forRevocation (configuration: Configuration, registration: Registration, endpoint: string, onResponse: (response: Response) => void): Configuration {
+  const { supportsPKCE, ...metadata } = configuration.serverMetadata()
+  const fetch = tokenFetch(registration, [])        // that endpoint takes a form, whatever the token endpoint takes
+  return create(registration, { ...metadata, revocation_endpoint: endpoint }, async (url, init) => {
+    const response = await fetch(url, init)
+    onResponse(response.clone())
+    return response
+  })
+}
+
 function create (registration: Registration, metadata: client.ServerMetadata, fetch: Fetch): Configuration {
   const configuration = new client.Configuration(metadata, registration.clientId, undefined, clientAuthentication(registration))
   configuration[client.customFetch] = fetch as client.CustomFetch

@@ -128,7 +128,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
     if (paused !== null) return paused
     const now = await current(place, seen)
     if (isSettled(now, seen)) return outcomeOf(now)
-    if (!lease.lasts(REQUEST_MS)) return later()
+    if (!lease.lasts(REQUEST_MS) && !(await lease.extend() && lease.lasts(REQUEST_MS))) return later()
     const read = now!
     const { grant } = read
     const answer = await refreshTokens(configuration, place.provider, grant.refreshToken!, grant.account?.subject)

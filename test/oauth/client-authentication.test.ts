@@ -43,7 +43,7 @@ t.test('private_key_jwt: an assertion for the issuer, by the client, for a minut
     imports = 0
     await exchange(provider, scripted.authorize)
     scripted.answers.set('/token', (_request, response) => json(response, { access_token: 'y', token_type: 'bearer' }))
-    for (let i = 0; i < 2; i++) t.match(await refreshTokens(await createConfigurations()(provider), provider, 'r', undefined), { kind: 'tokens', tokens: { access_token: 'y' } })
+    for (let i = 0; i < 2; i++) t.match(await refreshTokens(await createConfigurations()(provider), provider, 'r'), { kind: 'tokens', tokens: { access_token: 'y' } })
     scripted.answers.delete('/token')
     t.equal(imports, 1, 'the key is imported once')
     const requests = scripted.requests.splice(0).filter(({ path }) => path === '/token')
@@ -90,11 +90,11 @@ t.test('a real authorization server takes it, whichever the algorithm, and no ot
     const provider = define({ key, alg, kid: 'a' })
     const { refresh_token: refreshToken = '', ...tokens } = await exchange(provider, authorize)
     t.match(tokens, { access_token: /./, scope: 'issues:read' }, alg)
-    t.match(await refreshTokens(await createConfigurations()(provider), provider, refreshToken, undefined), { kind: 'tokens' })
+    t.match(await refreshTokens(await createConfigurations()(provider), provider, refreshToken), { kind: 'tokens' })
 
     const other = define({ key: alg.startsWith('ES') ? generateKeyPairSync('ec', { namedCurve: alg === 'ES256' ? 'P-256' : 'P-521' }).privateKey : generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, alg, kid: 'a' })
     await t.rejects(exchange(other, authorize), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED', message: /invalid_client$/ })
-    t.match(await refreshTokens(await createConfigurations()(other), other, refreshToken, undefined), { kind: 'misregistered', reason: 'invalid_client' })
+    t.match(await refreshTokens(await createConfigurations()(other), other, refreshToken), { kind: 'misregistered', reason: 'invalid_client' })
   }
 })
 
@@ -105,7 +105,7 @@ t.test('the other ways: a secret in a header, in the body, and none', async t =>
       name: 'Acme', issuer, clientId: 'example', scopes: ['issues:read'], apiOrigins: ['https://api.acme.example'], [allowLoopbackHttp]: true, ...way !== 'none' && { clientSecret: 'c'.repeat(43), clientAuthentication: way }
     })
     const { refresh_token: refreshToken = '' } = await exchange(provider, authorize)
-    t.match(await refreshTokens(await createConfigurations()(provider), provider, refreshToken, undefined), { kind: 'tokens' }, way)
+    t.match(await refreshTokens(await createConfigurations()(provider), provider, refreshToken), { kind: 'tokens' }, way)
   }
 })
 

@@ -31,6 +31,8 @@ export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
 export const GrantEndedError = createError<[string]>(`${CODE}GRANT_ENDED`,
   'The access to %s has ended while this was under way; when it is called again, the user is asked to connect again', 500)
+export const ConnectionEndedError = createError<[string]>(`${CODE}CONNECTION_ENDED`,
+  'This connection to %s was ended by its own disconnect() and can be used no longer; a later call asks the user to connect again', 500)
 export const RefreshFailedError = createError<[string]>(`${CODE}REFRESH_FAILED`,
   'The access to %s has expired and cannot be renewed just now; the user remains connected; try again later', 500)
 export const IdentityInvalidError = createError<[string, string]>(`${CODE}IDENTITY_INVALID`,
@@ -72,7 +74,7 @@ export const IssuerMismatchError = createError<[string, string]>(`${CODE}ISS_MIS
 export const ResponseInvalidError = createError(`${CODE}RESPONSE_INVALID`, 'The authorization response is malformed', 400)
 export const ProviderRefusedError = createError<[string, string]>(`${CODE}PROVIDER_REFUSED`, '%s refused the authorization request: %s', 502)
 export const ScopeRefusedError = createError<[string]>(`${CODE}SCOPE_REFUSED`,
-  '%s refused a scope that was asked for: correct the scopes of the provider or of a handler; who was granted it before must disconnect first', 502)
+  '%s refused a scope that was asked for: correct the scopes of the provider or of a handler (or, if it does not give this server offline_access, set refreshTokens: false); who was granted it before must disconnect first', 502)
 export const ExchangeFailedError = createError<[string, string]>(`${CODE}EXCHANGE_FAILED`, '%s did not give a usable access token: %s', 502)
 export const ProviderUnavailableError = createError<[string, string]>(`${CODE}PROVIDER_UNAVAILABLE`, '%s cannot be reached: %s', 502)
 export const ProviderMisconfiguredError = createError<[string, string]>(`${CODE}PROVIDER_MISCONFIGURED`, 'The metadata of %s cannot be used: %s', 502)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OptionsError } from './errors.js'
 import type { AddressPolicy } from './ip-address.js'
 import { allowLoopbackHttp } from './loopback.js'
-import { readPolicy, registrationShape } from './registration.js'
+import { completeClient, readPolicy, registrationShape } from './registration.js'
 import { durationSchema, objectErrors, scopesSchema } from './schemas.js'
 import type { OidcLogin, OidcLoginOptions } from './types.js'
 
@@ -34,5 +34,5 @@ function optionsSchema (policy: AddressPolicy) {
     idleTtlMs: durationSchema(MINUTE_MS, DAY_MS).default(30 * MINUTE_MS),
     absoluteTtlMs: durationSchema(MINUTE_MS, 30 * DAY_MS).default(8 * 60 * MINUTE_MS)
   }
-  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })
+  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) }).transform(completeClient)
 }

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { setMaxListeners } from 'node:events'
 import { checkBus, checkState, checkVault } from './adapters.js'
+import { createBindingCookies } from './browser/binding-cookies.js'
 import { hideRawPackets } from './browser/client-errors.js'
 import { createCookies } from './browser/cookies.js'
 import { createFormCookies } from './browser/form-cookies.js'
@@ -9,26 +10,29 @@ import { createForms } from './browser/forms.js'
 import { logRoutesOnly } from './browser/logging.js'
 import { createLogin } from './browser/login/create-login.js'
 import { createMismatches } from './browser/mismatches.js'
+import { createNotices } from './browser/notices.js'
 import { registerRoutes } from './browser/routes.js'
-import { createStateCookies } from './browser/state-cookies.js'
 import { takeUnreadableAddresses } from './browser/unreadable-addresses.js'
 import { createUrls } from './browser/urls.js'
 import { createVisitLimits } from './browser/visit-limits.js'
 import { createConnections } from './connections/connections.js'
+import { createDisconnecting } from './connections/disconnecting.js'
+import { findAccount, findSuccessor } from './connections/entry.js'
 import { createPauses } from './connections/pauses.js'
 import { createRefreshing, LEASE_MS } from './connections/refreshing.js'
 import { createResealing } from './connections/resealing.js'
+import { createRevocations } from './connections/revocations.js'
 import type { AnyServerLike, ContextOf, Guard, McpConnect } from './decorator.js'
 import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
 import { createElicitations } from './elicitation/elicitations.js'
 import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
 import { createUndecidedGrants } from './elicitation/undecided-grants.js'
-import { OptionsError } from './errors.js'
+import { OptionsError, UnknownProviderError } from './errors.js'
 import { createGuard } from './guard/create-guard.js'
 import { createDecide } from './guard/guard.js'
-import { loadSdkCopies } from './guard/sdk-v1-copies.mjs'
-import { loadSdkV2 } from './guard/sdk-v2-copy.mjs'
+import { loadSdkV1Copies } from './guard/sdk-v1-copies.js'
+import { loadSdkV2 } from './guard/sdk-v2-copy.js'
 import { yesOrNo } from './host-answer.js'
 import { createConfigurations } from './oauth/configuration.js'
 import { isOidcLogin } from './oidc-login.js'
@@ -85,18 +89,32 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const resealing = createResealing({ vault, sealer, audit, log })
   const connections = createConnections({ vault, sealer, resealing, audit })
   const configuration = createConfigurations()
+  const flows = createFlows(records)
+  const revocations = createRevocations({ ...records, connections, providers, configuration, audit, log })
+  const disconnecting = createDisconnecting({
+    connections,
+    revocations,
+    providers,
+    endFlows: flows.revoke,
+    endSessions: async principal => await sessions?.endAll(principal),
+    audit
+  })
   const refreshing = createRefreshing({
     connections,
     leases: createLeases('refresh-lease', records, LEASE_MS),
     pauses: createPauses(records),
     configuration,
-    discard: async () => {},
+    discard: async ({ principal, key, provider: { issuer, clientId } }, grant) => await revocations.discard(principal, key, { issuer, clientId, grant }),
     audit,
     log
   })
   const completion = await createCompletion(checkBus(store.bus, START_TIMEOUT_MS), error =>
     log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
-  closers.push(completion.close, resealing.close, refreshing.close)
+  closers.push(completion.close, resealing.close, async () => {
+    await refreshing.close()                      // what it ends with may have to be taken back
+    await revocations.close()
+  })
+  revocations.start()
 
   takeUnreadableAddresses(app, app.prefix + prefix)
   hideRawPackets(app)
@@ -115,13 +133,16 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       authorize,
       elicitations,
       declines,
-      flows: createFlows(records),
+      flows,
       undecidedGrants: createUndecidedGrants(records),
       completion,
       connections,
+      disconnecting,
+      revocations,
       audit,
-      flowCookies: createStateCookies(cookies, 'flow', FLOW_TTL_MS),
+      flowCookies: createBindingCookies(cookies, 'flow', FLOW_TTL_MS),
       forms: createForms(ring, createFormCookies(ring, cookies), urls),
+      notices: createNotices(ring, cookies),
       limits: createVisitLimits(limiter('address'), limiter('principal')),
       mismatches: createMismatches(log),
       configuration
@@ -131,13 +152,14 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const redirectUris = [...isOidcLogin(browser) ? [urls.login('callback')] : [], ...[...providers.keys()].map(urls.redirectUri)]
   log.info({ redirectUris }, 'mcp-connect: these redirect URIs must be registered, each at its authorization server')
 
-  const copies = await loadSdkCopies()
+  const copies = await loadSdkV1Copies()
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)              // every call that waits has one
   app.addHook('preClose', async () => closing.abort())
   const decide = createDecide({
     connections,
     refreshing,
+    disconnect: async ({ principal, key }, stored) => (await disconnecting.disconnect(principal, key, entry => findSuccessor(entry, stored)))[0] ?? null,
     elicitations,
     declines,
     completion,
@@ -161,6 +183,12 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       return { requireConnection } as Guard<ContextOf<S>>
     },
     reseal: resealing.all,
+    async disconnect (principal, provider, account) {
+      const whose = requirePrincipal('disconnect', principal)
+      if (!providers.has(provider)) throw new UnknownProviderError(provider, [...providers.keys()].join(', '))
+      return await disconnecting.disconnect(whose, provider, account === undefined ? undefined : entry => findAccount(entry, account))
+    },
+    removePrincipal: async principal => await disconnecting.removePrincipal(requirePrincipal('removePrincipal', principal)),
     async revokeBrowserSessions (principal) {
       if (sessions === null) throw new OptionsError('revokeBrowserSessions ends sessions of oidcLogin; those of a login of your own are yours to end')
       await sessions.endAll(requirePrincipal('revokeBrowserSessions', principal))

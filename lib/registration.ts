@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import type { ClientAuthentication } from './client-registration.js'
 import { mayRequest, type AddressPolicy } from './ip-address.js'
 import { allowLoopbackHttp, isSecure } from './loopback.js'
+import { privateKeySchema, type CheckedKey } from './private-key.js'
 import { scopesSchema } from './schemas.js'
 
 /*
@@ -11,7 +13,7 @@ const MISSING = 'is missing: is its environment variable set?'
 const MISSING_SECRET = `${MISSING} For a public client leave the key out`
 
 /** What the package sets itself. */
-const OWN_PARAMETERS = ['client_id', 'client_secret', 'response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce', 'max_age',
+export const OWN_PARAMETERS: readonly string[] = ['client_id', 'client_secret', 'response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'nonce', 'max_age',
   'code_challenge', 'code_challenge_method', 'resource', 'request', 'request_uri']
 
 /** What a definition, which is not checked yet, lets through beside public https: addresses. */
@@ -34,12 +36,36 @@ export function endpointSchema (policy: AddressPolicy): z.ZodString {
 const HOST = 'must be a host, as in login.corp.example: lower case, without a port or wildcards'
 const host = z.string(HOST).refine(value => URL.canParse(`https://${value}`) && new URL(`https://${value}`).hostname === value && !value.includes('*'), HOST)
 
+const WAYS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const satisfies readonly ClientAuthentication[]
+
+/** A registration as a client; {@link completeClient} checks its members against each other. */
+export const clientShape = {
+  clientId: z.string(MISSING).min(1, MISSING),
+  clientSecret: z.string(MISSING_SECRET).min(1, MISSING_SECRET).exactOptional(),
+  privateKey: privateKeySchema.exactOptional(),
+  clientAuthentication: z.enum(WAYS, `must be one of: ${WAYS.join(', ')}`).exactOptional()
+}
+
+interface Client {
+  readonly clientSecret?: string
+  readonly privateKey?: CheckedKey
+  readonly clientAuthentication?: ClientAuthentication
+}
+
+/** One thing to authenticate with, if any, and the way that goes with it. */
+export function completeClient<C extends Client> (client: C, context: z.RefinementCtx): C & { readonly clientAuthentication: ClientAuthentication } {
+  const refuse = (path: keyof Client, message: string): void => context.addIssue({ code: 'custom', path: [path], message })
+  const { clientSecret, privateKey, clientAuthentication = privateKey === undefined ? 'client_secret_basic' : 'private_key_jwt' } = client
+  if (privateKey !== undefined && clientSecret !== undefined) refuse('privateKey', 'stands beside a clientSecret; take the one out that is not registered')
+  else if (privateKey !== undefined && clientAuthentication !== 'private_key_jwt') refuse('clientAuthentication', 'must be "private_key_jwt" with a privateKey; leave it out')
+  else if (privateKey === undefined && clientAuthentication === 'private_key_jwt') refuse('clientAuthentication', 'needs a privateKey, and no clientSecret')
+  return { ...client, clientAuthentication }
+}
+
 export function registrationShape (policy: AddressPolicy) {
   return {
     issuer: endpointSchema(policy).refine(value => !value.includes('/.well-known/'), 'must be the issuer itself; its metadata address is found from it'),
-    clientId: z.string(MISSING).min(1, MISSING),
-    clientSecret: z.string(MISSING_SECRET).min(1, MISSING_SECRET).exactOptional(),
-    clientAuthentication: z.enum(['client_secret_basic', 'client_secret_post'], 'must be "client_secret_basic" or "client_secret_post"').default('client_secret_basic'),
+    ...clientShape,
     scopes: scopesSchema.readonly().default([]),
     resource: urlSchema(policy).exactOptional(),
     privateHosts: z.array(host, 'must be a list of hosts').readonly().default([]),

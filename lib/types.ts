@@ -1,7 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Account, Disconnected } from './account.js'
 import type { AuditEvent } from './audit-events.js'
+import type { ClientAuthentication, RegistrationOptions } from './client-registration.js'
+import type { Limits } from './limits.js'
 import type { allowLoopbackHttp } from './loopback.js'
+import type { CheckedKey } from './private-key.js'
 import type { Store, TokenVault } from './storage.js'
+
+export type { Account, AtProvider, Disconnected } from './account.js'
+export type { ClientKey, ClientRegistration, RegistrationOptions } from './client-registration.js'
+export type { LimitOption, Limits } from './limits.js'
 
 /**
  * The authenticated MCP user. Two principals are the same when all three members are equal, code unit by code unit.
@@ -45,26 +53,6 @@ export interface BrowserIdentity {
   switchAccountUrl? (returnTo: string): string
 }
 
-/** A registration at an authorization server. */
-export interface RegistrationOptions {
-  /** The issuer identifier (RFC 8414). Authorization responses that name another `iss` are refused (RFC 9207). */
-  readonly issuer: string
-  readonly clientId: string
-  /** Absent for a public client. */
-  readonly clientSecret?: string
-  /** How the client secret is sent (RFC 6749 section 2.3.1). @default 'client_secret_basic' */
-  readonly clientAuthentication?: 'client_secret_basic' | 'client_secret_post'
-  /** Further parameters of the authorization request. @default {} */
-  readonly authorizationParameters?: Readonly<Record<string, string>>
-  /**
-   * Hosts, as in `login.corp.example`, that may have addresses of a private network. All others must have public ones: requests to the
-   * authorization server go nowhere else, wherever its metadata or its name lead. @default []
-   */
-  readonly privateHosts?: readonly string[]
-  /** Unsafe: lets `http:` addresses through that lead to this machine. For development and tests. */
-  readonly [allowLoopbackHttp]?: boolean
-}
-
 /** Sign-in at this server's own authorization server (OpenID Connect Core 1.0), as a web client that is registered there. */
 export interface OidcLoginOptions extends RegistrationOptions {
   /** What is asked for; `openid` always is. @default ['openid', 'profile', 'email'] */
@@ -81,8 +69,9 @@ export interface OidcLoginOptions extends RegistrationOptions {
 }
 
 /** A checked and complete login, for the option `browser`. */
-export interface OidcLogin extends Required<Omit<OidcLoginOptions, 'clientSecret' | 'resource' | typeof allowLoopbackHttp>>,
+export interface OidcLogin extends Required<Omit<OidcLoginOptions, 'clientSecret' | 'privateKey' | 'resource' | typeof allowLoopbackHttp>>,
   Pick<OidcLoginOptions, 'clientSecret' | 'resource' | typeof allowLoopbackHttp> {
+  readonly privateKey?: CheckedKey
   readonly kind: 'oidc login'
 }
 
@@ -100,14 +89,6 @@ export interface Grant {
   readonly account?: Account
 }
 
-/** One upstream identity at a provider. */
-export interface Account {
-  /** The provider's stable identifier for it (`sub`). */
-  readonly subject: string
-  /** What it is called there, such as an e-mail address: the provider's own words, of 100 characters at most. */
-  readonly label?: string
-}
-
 /** A live connection, as a guarded handler receives it. It never shows its token to JSON, `util.inspect` or a log. */
 export interface Connection {
   /** The key of the provider in the plugin's options. */
@@ -116,17 +97,28 @@ export interface Connection {
   readonly scopes: readonly string[]
   /** When the access token expires, in epoch milliseconds; `undefined` when the provider did not say. */
   readonly expiresAt: number | undefined
-  /** Whose account it is at the provider, for providers with OpenID Connect (scope `openid`); `undefined` for others. */
+  /** Whose account it is at the provider, for those that tell (`identity`, or the scope `openid`); `undefined` for others. */
   readonly account: Account | undefined
   /**
    * `fetch` with the user's access token (RFC 6750 section 2.1), for the provider's `apiOrigins` alone: a redirect to another
-   * origin is followed without it, and of requests other than GET and HEAD none is followed. Takes a `signal`, and streams as
-   * bodies, which are sent once.
+   * origin is followed without it, and of requests other than GET and HEAD none is followed. After a 401 the token is renewed, and the
+   * request is sent once more. Takes a `signal`, and streams as bodies, which are sent once.
    * @throws FST_MCP_CONNECT_API_ORIGIN when the URL lies outside of them; TypeError when it is none, or holds a user or a password
+   * @throws FST_MCP_CONNECT_GRANT_ENDED, FST_MCP_CONNECT_REFRESH_FAILED when the access has expired and cannot be renewed
    */
   fetch (input: string | URL | Request, init?: RequestInit): Promise<Response>
-  /** The access token itself, for libraries that want one. Keep it away from results, errors and logs. */
+  /**
+   * The access token itself, for libraries that want one; renewed if it has expired. Keep it away from results, errors and logs.
+   * @throws FST_MCP_CONNECT_GRANT_ENDED, FST_MCP_CONNECT_REFRESH_FAILED
+   */
   accessToken (): Promise<string>
+  /**
+   * Ends this connection, of this account alone: deletes the grant here, and has the provider end it too. From then on the handle
+   * cannot be used any more; a later call asks the user to connect again.
+   * @returns what became of it, or `null` when it was gone already
+   * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the store or vault fails: whether it was deleted is not sure, and it can be called again
+   */
+  disconnect (): Promise<Disconnected | null>
 }
 
 /** One third party: its authorization server, this server's registration there, and its API. */
@@ -140,6 +132,11 @@ export interface ProviderDefinition extends RegistrationOptions {
   readonly endpoints?: { readonly authorization: string, readonly token: string, readonly refresh?: string, readonly revocation?: string }
   /** Scopes that every authorization request asks for. @default [] */
   readonly scopes?: readonly string[]
+  /**
+   * Whether refresh tokens are wanted: `offline_access`, and `prompt=consent` with it, are added to scopes that are asked for wherever the metadata
+   * list it (OpenID Connect Core 1.0 section 11, SEP-2207). A `prompt` of `authorizationParameters` stays as it is. Nothing depends on getting one. @default true
+   */
+  readonly refreshTokens?: boolean
   /** What separates scopes in this provider's answers. @default ' ' */
   readonly scopeSeparator?: ' ' | ','
   /** What separates them in what it is asked (RFC 6749 section 3.3 has a space). @default ' ' */
@@ -196,18 +193,20 @@ export interface RevocationRequest {
 }
 
 /** This server's registration at an authorization server, checked and complete. */
-export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'clientAuthentication' | 'scopes' |
+export interface Registration extends Pick<Provider, 'name' | 'issuer' | 'endpoints' | 'clientId' | 'clientSecret' | 'privateKey' | 'clientAuthentication' | 'scopes' |
   'resource' | 'authorizationParameters' | 'privateHosts' | typeof allowLoopbackHttp>,
-  Partial<Pick<Provider, 'requestScopeSeparator' | 'scopeParameter' | 'failureCodes' | 'tokenRequestFormat' | 'tokenResponsePath' | 'requestHeaders'>> {
+  Partial<Pick<Provider, 'refreshTokens' | 'requestScopeSeparator' | 'scopeParameter' | 'failureCodes' | 'tokenRequestFormat' | 'tokenResponsePath' | 'requestHeaders'>> {
   /** Whether metadata that do not say so are taken for those of a server with PKCE and `S256`. */
   readonly assumesS256?: boolean
 }
 
 /** A checked and complete definition. */
 export interface Provider extends ProviderDefinition {
-  readonly clientAuthentication: 'client_secret_basic' | 'client_secret_post'
+  readonly privateKey?: CheckedKey
+  readonly clientAuthentication: ClientAuthentication
   readonly privateHosts: readonly string[]
   readonly scopes: readonly string[]
+  readonly refreshTokens: boolean
   readonly scopeSeparator: ' ' | ','
   readonly requestScopeSeparator: ' ' | ','
   readonly scopeParameter: string
@@ -217,19 +216,6 @@ export interface Provider extends ProviderDefinition {
   readonly tokenRequestFormat: 'form' | 'json'
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly authorizationParameters: Readonly<Record<string, string>>
-}
-
-/** So many, in a fixed window that begins with the first; `false`: without limit. */
-export type LimitOption = { readonly max: number, readonly windowMs: number } | false
-
-/** How often something may be done. Whoever does it more often is told when to come back (RFC 6585 section 4). */
-export interface Limits {
-  /** Requests for pages without anybody signed in, by address (IPv6: by /64). @default { max: 300, windowMs: 60000 } */
-  readonly address?: LimitOption
-  /** Requests for pages, by whoever is signed in. @default { max: 120, windowMs: 60000 } */
-  readonly principal?: LimitOption
-  /** New elicitations that a client has caused, by principal and client. @default { max: 30, windowMs: 3600000 } */
-  readonly elicitations?: LimitOption
 }
 
 /** What an MCP client says of itself. Anybody can say anything: it tells what a client can show, and never who it is. */

@@ -24,7 +24,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   client: [],
   testing: []
 }
-const FLOOR = ['types', 'audit-events', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback', 'ip-address', 'with-timeout', 'host-answer']
+const FLOOR = ['types', 'account', 'limits', 'audit-events', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'client-registration', 'private-key', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback',
+  'ip-address', 'with-timeout', 'host-answer', 'mcp-sdks', 'package-copies']
 
 /** Which room a third-party library lives in. zod is the schema language of options and records everywhere. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
@@ -38,7 +39,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   ghtml: ['browser'],
   'fastify-plugin': ['plugin'],
   '@fastify/error': ['errors'],
-  zod: ['options', 'endpoint', 'client', 'guard', 'browser', 'elicitation', 'oauth', 'providers', 'oidc-login', 'principal', 'schemas', 'registration']
+  zod: ['options', 'endpoint', 'client', 'guard', 'browser', 'elicitation', 'oauth', 'providers', 'oidc-login', 'principal', 'schemas', 'registration', 'private-key']
 }
 
 const lib = join(import.meta.dirname, '../lib')

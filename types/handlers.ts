@@ -34,6 +34,14 @@ server.registerTool('tool', { description: 'A tool' }, requireConnection('github
   return toolResult
 }))
 server.registerTool('tool', {}, requireConnection('github', () => toolResult))
+server.registerTool('tool', { inputSchema: { account: z.string().optional() } },
+  requireConnection('github', { account: ({ account }: { account?: string }) => account }, async (connection, { account }) => {
+    expect<Equal<typeof account, string | undefined>>()
+    return toolResult
+  }))
+server.registerTool('tool', {}, requireConnection('github', { account: 'work@example.com' }, () => toolResult))
+// @ts-expect-error an account has a name
+server.registerTool('tool', {}, requireConnection('github', { account: 1 }, () => toolResult))
 server.registerTool('tool', {}, requireConnection('github', async ({ fetch }, { signal, authInfo }) => {
   await fetch('https://api.github.com/user', { signal })
   return { content: [{ type: 'text', text: String(authInfo?.clientId) }] }

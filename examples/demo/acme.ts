@@ -8,6 +8,8 @@ import { loopback } from './ports.js'
 export interface AcmeOptions {
   /** Redirection endpoints of the one client that Acme knows. */
   readonly redirectUris?: readonly string[]
+  /** What the client may ask for tokens with. @default ['authorization_code', 'refresh_token'] */
+  readonly grantTypes?: readonly string[]
   /** @default 300 */
   readonly accessTokenTtlSeconds?: number
   /** Port of the authorization server. @default 0, any free port */
@@ -17,6 +19,8 @@ export interface AcmeOptions {
   /** Path of the database that keeps what the authorization server knows. @default ':memory:' */
   readonly database?: string
   readonly observe?: AuthorizationServerOptions['observe']
+  /** Settings of oidc-provider that replace the demo's. */
+  readonly settings?: AuthorizationServerOptions['settings']
 }
 
 export interface Acme {
@@ -52,7 +56,8 @@ export async function startAcme (options: AcmeOptions = {}): Promise<Acme> {
     accessTokenTtlSeconds: options.accessTokenTtlSeconds,
     port: options.port,
     database: options.database,
-    observe: options.observe
+    observe: options.observe,
+    settings: options.settings
   })
   const setRedirectUris = async (redirectUris: readonly string[]) => {
     await authorizationServer.registerClient({
@@ -60,6 +65,7 @@ export async function startAcme (options: AcmeOptions = {}): Promise<Acme> {
       client_secret: clientSecret,
       client_name: 'Demo App',
       token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: [...options.grantTypes ?? ['authorization_code', 'refresh_token']],
       redirect_uris: [...redirectUris]
     })
   }

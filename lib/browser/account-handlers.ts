@@ -1,15 +1,16 @@
 import type { FastifyRequest } from 'fastify'
 import { auditedElicitation } from '../elicitation/elicitations.js'
 import type { UndecidedGrant } from '../elicitation/undecided-grants.js'
-import { ConsumedError, ContextMismatchError, NotFoundError } from '../errors.js'
+import { ConsumedError, ContextMismatchError, DisconnectedError, NotFoundError } from '../errors.js'
 import { randomToken } from '../random.js'
 import { tellsAccounts } from '../oauth/identity.js'
 import type { Account, Provider } from '../types.js'
-import { assertAuthorized, assertPending, assertWon, findOwn, type Own } from './assertions.js'
+import { assertAuthorized, assertPending, assertWon } from './assertions.js'
 import { idOf } from './interaction-handlers.js'
+import { findOwn, type Own } from './own-elicitation.js'
 import { accountPage, CHOICES, type Choice } from './pages/account.js'
 import { accountView, page, requireProvider, requireVisitor, type BrowserServices, type Handler } from './services.js'
-import { storeGrant } from './storing.js'
+import { assertNotRevoked, storeGrant } from './storing.js'
 import type { Visitor } from './visitors.js'
 
 interface Undecided extends Own {
@@ -19,7 +20,7 @@ interface Undecided extends Own {
 
 /** The question that is asked when a provider has sent back another account than the one that is connected: which of them shall it be? */
 export function accountHandlers (services: BrowserServices): Record<'show' | 'decide', Handler> {
-  const { urls, forms, connections, elicitations, undecidedGrants, audit } = services
+  const { urls, forms, connections, elicitations, undecidedGrants, revocations, audit } = services
 
   async function find (request: FastifyRequest, visitor: Visitor): Promise<Undecided> {
     const own = await findOwn(services, request, idOf(request), visitor)
@@ -29,6 +30,7 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
     const provider = requireProvider(services, own.elicitation.provider)
     const { issuer, clientId } = undecided.flow
     if (issuer !== provider.issuer || clientId !== provider.clientId) throw new ContextMismatchError()
+    await assertNotRevoked(services, undecided.flow, visitor.principal)
     return { ...own, provider, undecided }
   }
 
@@ -39,6 +41,10 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
     const found = await connections.look(principal, key, provider)
     const stored = found.kind === 'usable' ? found.entry.accounts.find(({ id }) => id === undecided.replaces) : undefined
     return stored?.grant.account ?? null
+  }
+
+  async function discard ({ elicitation: { principal }, undecided: { grant, flow: { provider, issuer, clientId } } }: Undecided): Promise<void> {
+    await revocations.discard(principal, provider, { issuer, clientId, grant })
   }
 
   return {
@@ -72,7 +78,13 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
         }
         await undecidedGrants.take(hash)
         audit('account.decided', { ...auditedElicitation(hash, elicitation), attempt, choice })
+        await revocations.keep(attempt)
+        if (choice === 'discard') await discard(found)
       } catch (error) {
+        if (error instanceof DisconnectedError && await undecidedGrants.take(hash) !== null) {
+          await revocations.keep(attempt)
+          await discard(found)
+        }
         await elicitations.release(hash, holder).catch(() => {})
         throw error
       }

@@ -4,9 +4,9 @@ import { hashPrincipal } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Principal } from '../types.js'
 import type { KeyRing } from '../vault/key-ring.js'
+import { createBindingCookies } from './binding-cookies.js'
 import type { Cookies } from './cookies.js'
 import { createSeals } from './seals.js'
-import { createStateCookies } from './state-cookies.js'
 
 const LIFETIME_MS = 8 * 60 * 60_000
 
@@ -27,7 +27,7 @@ export interface FormCookies {
 
 export function createFormCookies (ring: KeyRing, cookies: Cookies): FormCookies {
   const seals = createSeals(ring, `${cookies.beginning} form`, LIFETIME_MS, schema)
-  const stateCookies = createStateCookies(cookies, 'form', LIFETIME_MS)
+  const bindingCookies = createBindingCookies(cookies, 'form', LIFETIME_MS)
 
   async function find (values: ReadonlyArray<string | undefined>, principal: Principal): Promise<string | undefined> {
     const found = await Promise.all(values.map(async value => await seals.open(value)))
@@ -35,16 +35,16 @@ export function createFormCookies (ring: KeyRing, cookies: Cookies): FormCookies
   }
 
   return {
-    has: async (request, principal, id) => await find([stateCookies.read(request, id)], principal) === id,
+    has: async (request, principal, id) => await find([bindingCookies.read(request, id)], principal) === id,
 
     async open (request, reply, principal) {
-      const known = await find(stateCookies.readAll(request), principal)
+      const known = await find(bindingCookies.readAll(request), principal)
       if (known !== undefined) return known
       const id = randomToken()
-      stateCookies.write(request, reply, id, await seals.seal({ owner: hashPrincipal(principal), id }))
+      bindingCookies.write(request, reply, id, await seals.seal({ owner: hashPrincipal(principal), id }))
       return id
     },
 
-    clear: stateCookies.clearAll
+    clear: bindingCookies.clearAll
   }
 }

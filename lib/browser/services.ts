@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Audit } from '../audit-events.js'
 import type { Connections } from '../connections/connections.js'
+import type { Disconnecting } from '../connections/disconnecting.js'
+import type { Revocations } from '../connections/revocations.js'
 import type { Completion } from '../elicitation/completion.js'
 import type { Declines } from '../elicitation/declines.js'
 import type { Elicitations } from '../elicitation/elicitations.js'
@@ -9,12 +11,13 @@ import type { UndecidedGrants } from '../elicitation/undecided-grants.js'
 import { NotFoundError, SignInRequiredError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
 import type { BrowserIdentity, McpConnectOptions, Provider, Registration } from '../types.js'
+import type { BindingCookies } from './binding-cookies.js'
 import type { Forms } from './forms.js'
 import type { LoginServices } from './login/login-services.js'
 import type { Mismatches } from './mismatches.js'
+import type { Notices } from './notices.js'
 import type { AccountView } from './pages/layout.js'
 import { recall, remember } from './request-notes.js'
-import type { StateCookies } from './state-cookies.js'
 import type { Urls } from './urls.js'
 import type { VisitLimits } from './visit-limits.js'
 import { findSignInUrl, findSwitchAccountUrl, type Visitor } from './visitors.js'
@@ -37,9 +40,12 @@ export interface BrowserServices {
   readonly undecidedGrants: UndecidedGrants
   readonly completion: Completion
   readonly connections: Connections
+  readonly disconnecting: Pick<Disconnecting, 'disconnect'>
+  readonly revocations: Pick<Revocations, 'discard' | 'discardLater' | 'keep'>
   readonly audit: Audit
-  readonly flowCookies: StateCookies
+  readonly flowCookies: BindingCookies
   readonly forms: Forms
+  readonly notices: Notices
   readonly limits: VisitLimits
   readonly mismatches: Mismatches
   configuration (registration: Registration): Promise<Configuration>

@@ -3,7 +3,7 @@ import { UrlElicitationError } from '../errors.js'
 import { plainText } from '../plain-text.js'
 import { lead } from './lead.js'
 import { assertClient, resolveClientOptions } from './options.js'
-import { answerCreate, type Asked } from './requests.js'
+import { answerCreate, type Asked, type ElicitationServices } from './requests.js'
 import type { RawElicitation } from './required.js'
 import { runWithElicitations } from './run.js'
 import { onComplete, onCreate } from './sdk.js'
@@ -27,10 +27,10 @@ export function handleUrlElicitation (client: McpClientLike, options: UrlElicita
   assertClient(client)
   const settings = resolveClientOptions(options)
   const visits = createVisits(async (elicitation, signal) => await lead(elicitation, serverName(client), settings, signal))
-  const check = (raw: RawElicitation): Checked<Elicitation> => checkElicitation(raw, settings.loopback)
+  const services: ElicitationServices = { visits, check: raw => checkElicitation(raw, settings.loopback), rounds: settings.rounds }
   const runs = new AsyncLocalStorage<Asked>()
   const end = listen(client, {
-    create: async (params, signal) => await answerCreate({ visits, check, rounds: settings.rounds }, params, runs.getStore(), signal),
+    create: async (params, signal) => await answerCreate(services, params, runs.getStore(), signal),
     complete: visits.complete,
     closed: () => { visits.abort(new UrlElicitationError('closed')) }       // the client may be connected again
   })
@@ -38,7 +38,7 @@ export function handleUrlElicitation (client: McpClientLike, options: UrlElicita
   return {
     async run (call, { signal } = {}) {
       const asked: Asked = { urls: new Set(), underWay: 0, rounds: 0 }
-      return await runs.run(asked, async () => await runWithElicitations({ visits, check, rounds: settings.rounds }, { call, asked, signal }))
+      return await runs.run(asked, async () => await runWithElicitations(services, { call, asked, signal }))
     },
     close () {
       end()

@@ -27,9 +27,12 @@ const ACTIONS: Readonly<Record<Ending, 'accept' | 'decline' | 'cancel'>> = {
   completed: 'accept', done: 'accept', declined: 'decline', cancelled: 'cancel', timed_out: 'cancel', not_opened: 'cancel'
 }
 
-interface Services {
+/** What elicitations are answered with, whichever way they come. */
+export interface ElicitationServices {
   readonly visits: Visits
+  /** Whether an elicitation may be shown. */
   readonly check: (elicitation: RawElicitation) => Checked<Elicitation>
+  /** How many times one run may ask. */
   readonly rounds: number
 }
 
@@ -45,7 +48,7 @@ export interface Asked {
  * Answers one `elicitation/create`; never with content, and in form mode not at all.
  * @param asked of the run that this belongs to, if that is known
  */
-export async function answerCreate ({ visits, check, rounds }: Services, params: unknown, asked: Asked | undefined, signal: AbortSignal | undefined): Promise<{ action: string }> {
+export async function answerCreate ({ visits, check, rounds }: ElicitationServices, params: unknown, asked: Asked | undefined, signal: AbortSignal | undefined): Promise<{ action: string }> {
   const parsed = urlParams.safeParse(params)
   if (!parsed.success) throw Object.assign(new Error('This client takes elicitation in URL mode only'), { code: INVALID_PARAMS })
   const checked = check(parsed.data)

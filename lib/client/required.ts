@@ -10,12 +10,13 @@ export interface RawElicitation {
 /** No request needs more third parties than this at once; the others can be asked for when it is made again. */
 export const MAX_ELICITATIONS = 10
 
-const message = z.string().catch('')
-const member = z.object({ mode: z.literal('url'), elicitationId: z.string().min(1).max(1024), url: z.string(), message })
-const requiredError = z.object({ code: z.literal(-32042), data: z.object({ elicitations: z.unknown().refine(value => value !== undefined) }) })
+const elicitationId = z.string().min(1).max(1024)
 
 /** The parameters of `elicitation/create` in URL mode: MCP 2025-11-25 gives an id, 2026-07-28 does not. */
-export const urlParams = z.object({ mode: z.literal('url'), elicitationId: z.string().min(1).max(1024).optional(), url: z.string(), message })
+export const urlParams = z.object({ mode: z.literal('url'), elicitationId: elicitationId.optional(), url: z.string(), message: z.string().catch('') })
+
+const member = urlParams.extend({ elicitationId })
+const requiredError = z.object({ code: z.literal(-32042), data: z.object({ elicitations: z.unknown().refine(value => value !== undefined) }) })
 
 /**
  * What `URLElicitationRequiredError` asks for: what is in URL mode and complete, each once. (MCP 2025-11-25, elicitation, "URL Elicitation Required Error")

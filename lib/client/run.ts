@@ -1,14 +1,8 @@
 import { UrlElicitationError } from '../errors.js'
-import { RefusedRequest, type Asked } from './requests.js'
+import { RefusedRequest, type Asked, type ElicitationServices } from './requests.js'
 import { requiredBy, type RawElicitation } from './required.js'
-import type { Checked, Elicitation } from './types.js'
+import type { Elicitation } from './types.js'
 import type { Visits } from './visits.js'
-
-interface Services {
-  readonly visits: Visits
-  readonly check: (elicitation: RawElicitation) => Checked<Elicitation>
-  readonly rounds: number
-}
 
 interface Call<T> {
   readonly call: () => Promise<T>
@@ -20,7 +14,7 @@ interface Call<T> {
  * Makes a request, and again after each -32042 whose elicitations have all ended well.
  * @throws FST_MCP_CONNECT_URL_ELICITATION
  */
-export async function runWithElicitations<T> (services: Services, { call, asked, signal }: Call<T>): Promise<T> {
+export async function runWithElicitations<T> (services: ElicitationServices, { call, asked, signal }: Call<T>): Promise<T> {
   for (let round = 0; ; round += 1) {
     signal?.throwIfAborted()
     const watch = services.visits.watch()
@@ -45,7 +39,7 @@ export async function runWithElicitations<T> (services: Services, { call, asked,
 }
 
 /** All are looked at before the first is shown: with one refused, the request cannot go through. */
-function checkAll (required: readonly RawElicitation[], check: Services['check']): Elicitation[] {
+function checkAll (required: readonly RawElicitation[], check: ElicitationServices['check']): Elicitation[] {
   if (required.length === 0) throw new UrlElicitationError('malformed')
   return required.map(raw => {
     const checked = check(raw)

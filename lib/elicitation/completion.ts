@@ -4,23 +4,23 @@ import { withTimeout } from '../with-timeout.js'
 import { HOLD_MS, type Link } from './elicitations.js'
 import { FLOW_TTL_MS } from './flows.js'
 
-/** Sends `notifications/elicitation/complete` to one MCP session. May fail; nothing depends on it. */
+/** Tells whoever waits: by `notifications/elicitation/complete` to an MCP session, or within this process. May fail; nothing depends on it. */
 export type Notify = () => Promise<void>
 
 const messageSchema = z.object({ topic: z.string(), before: z.number().optional() })
 
-/** Tells the MCP sessions that were handed an elicitation, wherever they are served, that it has ended (MCP 2025-11-25, elicitation). */
+/** Tells whoever waits for an elicitation, wherever that is served, that it has ended: MCP sessions (MCP 2025-11-25, elicitation), and calls of MCP 2026-07-28. */
 export interface Completion {
   /**
-   * Remembers that an MCP session of this process was handed a link.
-   * @param topics what it waits for: what `announce` may name
-   * @param mcpSession the identity of the session, which may end without saying so: it is not kept alive
-   * @param notify must not keep the session alive either
-   * @returns what forgets it again; a session is forgotten once each of its calls is. To be called once
+   * Remembers that somebody in this process waits for the end of a link.
+   * @param topics what is waited for: what `announce` may name
+   * @param identity stands for who waits: an MCP session, which may end without saying so and is not kept alive, or a call
+   * @param notify must not keep it alive either
+   * @returns what forgets it again; who waits is forgotten once each of the calls is. To be called once
    */
-  watch (link: Link, topics: readonly string[], mcpSession: object, notify: Notify): () => void
+  watch (link: Link, topics: readonly string[], identity: object, notify: Notify): () => void
   /**
-   * Notifies the sessions of every process that shares the bus, each of the id that it was handed. Never fails, never waits.
+   * Tells whoever waits in any process that shares the bus. Never fails, never waits.
    * @param before links of this generation and of later ones wait for something else
    */
   announce (topic: string, before?: number): void
@@ -31,14 +31,14 @@ export interface Completion {
 interface Watched {
   readonly link: Link
   readonly topics: readonly string[]
-  /** By session, which is not kept alive. */
+  /** By who waits, which is not kept alive. */
   readonly watchers: WeakMap<object, Watcher>
   readonly told: Set<Watcher>
 }
 
 interface Watcher {
   readonly notify: Notify
-  /** How many calls of the session wait. */
+  /** How many calls wait. */
   calls: number
 }
 
@@ -87,11 +87,11 @@ export async function createCompletion (bus: Bus, onError: (error: unknown) => v
   }, SWEEP_INTERVAL_MS).unref()
 
   return {
-    watch (link, topics, mcpSession, notify) {
+    watch (link, topics, identity, notify) {
       const watched = byId.get(link.id) ?? add(link, topics)
-      const watcher = watched.watchers.get(mcpSession) ?? { notify, calls: 0 }
+      const watcher = watched.watchers.get(identity) ?? { notify, calls: 0 }
       watcher.calls++
-      watched.watchers.set(mcpSession, watcher)
+      watched.watchers.set(identity, watcher)
       watched.told.add(watcher)
       return () => {
         if (--watcher.calls === 0) watched.told.delete(watcher)

@@ -9,7 +9,7 @@ import { resolveEndpointOptions } from './options.js'
 import { createOriginCheck } from './origins.js'
 import type { Sdk } from './sdk.js'
 import { createSessions } from './sessions.js'
-import type { EndpointAuth, McpEndpointOptions } from './types.js'
+import type { EndpointSettings, McpEndpointOptions } from './types.js'
 
 /** Places in the table of MCP sessions become free by and by. */
 const RETRY_AFTER_S = 60
@@ -70,8 +70,8 @@ export async function mcpEndpoint (app: FastifyInstance, options: McpEndpointOpt
 }
 
 /** Protected resource metadata (RFC 9728 section 2), which pages of any origin may read. */
-function serveMetadata (app: FastifyInstance, auth: EndpointAuth): void {
-  const { resource, issuer, scopes = [] } = auth
+function serveMetadata (app: FastifyInstance, auth: EndpointSettings['auth']): void {
+  const { resource, issuer, scopes } = auth
   const metadata = {
     resource, authorization_servers: [issuer], bearer_methods_supported: ['header'], ...scopes.length > 0 && { scopes_supported: scopes }
   }

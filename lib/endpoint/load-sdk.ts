@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { OptionsError } from '../errors.js'
+import { isSdkV2Server } from '../mcp-sdks.js'
 import type { Sdk } from './sdk.js'
 import type { EndpointServer, EndpointSettings } from './types.js'
 
@@ -22,7 +23,7 @@ export async function loadSdk (settings: EndpointSettings, log: FastifyBaseLogge
   const sample = createServer()
   await sample.close()
   const context = { sample, createServer: (): EndpointServer => reported(createServer, log), settings, log }
-  if (!isV2(sample)) return await (await import('./sdk-v1.js')).loadSdkV1(context)
+  if (!isSdkV2Server(sample.server)) return await (await import('./sdk-v1.js')).loadSdkV1(context)
   return await (await import('./sdk-v2.js')).loadSdkV2(context)
 }
 
@@ -40,9 +41,4 @@ function isMcpServer (value: unknown): value is EndpointServer {
   const { server, connect, close } = Object(value) as Readonly<Record<string, unknown>>
   const { getClientCapabilities } = Object(server) as Readonly<Record<string, unknown>>
   return [connect, close, getClientCapabilities].every(member => typeof member === 'function')
-}
-
-/** Servers of SDK v1 have no such method. */
-function isV2 ({ server }: EndpointServer): boolean {
-  return 'getNegotiatedProtocolVersion' in server
 }

@@ -1,9 +1,9 @@
 import { SdkUnreachableError } from '../errors.js'
+import { SDK_V2 } from '../mcp-sdks.js'
 import type { Sdk, SdkContext } from './sdk.js'
-import { findSdkV2Copy } from './sdk-v2-copies.mjs'
+import { findSdkV2Copy } from './sdk-v2-copy.js'
+import { connectTransport } from './session-transport.js'
 import { sendResponse, toWebRequest, whenGone } from './web.js'
-
-const SDK = '@modelcontextprotocol/server'
 
 /**
  * SDK v2 serves MCP 2026-07-28 without MCP sessions, and earlier revisions with them.
@@ -11,7 +11,7 @@ const SDK = '@modelcontextprotocol/server'
  */
 export async function loadSdkV2 ({ sample, createServer, settings: { auth, jsonResponse }, log }: SdkContext): Promise<Sdk> {
   const copy = await findSdkV2Copy(sample)
-  if (copy === null) throw new SdkUnreachableError(SDK, SDK)
+  if (copy === null) throw new SdkUnreachableError(SDK_V2, SDK_V2)
   const { WebStandardStreamableHTTPServerTransport: Transport, createMcpHandler, isLegacyRequest } = copy
   const { origin } = new URL(auth.resource)
   const handler = createMcpHandler(createServer, {
@@ -22,14 +22,8 @@ export async function loadSdkV2 ({ sample, createServer, settings: { auth, jsonR
   return {
     async connect (id, onclose) {
       const transport = new Transport({ sessionIdGenerator: () => id, enableJsonResponse: jsonResponse })
-      transport.onclose = onclose
-      await createServer().connect(transport)
-      return {
-        get sessionId () { return transport.sessionId },
-        handle: async (request, reply, authInfo) =>
-          await sendResponse(reply, await transport.handleRequest(toWebRequest(request, origin), { authInfo, parsedBody: request.body })),
-        close: async () => await transport.close()
-      }
+      return await connectTransport(createServer(), transport, onclose, async (request, reply, authInfo) =>
+        await sendResponse(reply, await transport.handleRequest(toWebRequest(request, origin), { authInfo, parsedBody: request.body })))
     },
     async serve (request, reply, authInfo) {
       if (await isLegacyRequest(toWebRequest(request, origin), request.body)) return false

@@ -1,20 +1,21 @@
 import { NotMcpServerError, SdkMismatchError, SdkMissingError, SdkUnreachableError } from '../errors.js'
 import type { AnyServerLike } from '../decorator.js'
+import { isSdkV2Server, SDK_V2 } from '../mcp-sdks.js'
 import type { Provider } from '../types.js'
 import type { Decide } from './guard.js'
-import { createRequireConnection, type Sdk } from './require-connection.js'
+import { createRequireConnection } from './require-connection.js'
+import type { Sdk, SdkServer } from './sdk.js'
 import { createSdkV1 } from './sdk-v1.js'
-import type { SdkCopy, SdkServer } from './sdk-v1-copies.mjs'
-import { createSdkV2, isSdkV2Server, type UrlElicitationRequiredError } from './sdk-v2.js'
-
-const SDK_V2 = '@modelcontextprotocol/server'
+import type { SdkV1Copy } from './sdk-v1-copies.js'
+import type { SdkV2Copy } from './sdk-v2-copy.js'
+import { createSdkV2 } from './sdk-v2.js'
 
 interface Services {
   readonly server: AnyServerLike
   /** Copies of SDK v1. */
-  readonly copies: readonly SdkCopy[]
+  readonly copies: readonly SdkV1Copy[]
   /** @returns `null` when SDK v2 cannot be loaded */
-  readonly loadSdkV2: () => UrlElicitationRequiredError | null
+  readonly loadSdkV2: () => SdkV2Copy | null
   readonly providers: ReadonlyMap<string, Provider>
   readonly decide: Decide
 }
@@ -32,9 +33,9 @@ function findSdk ({ server: given, copies, loadSdkV2 }: Pick<Services, 'server' 
   const server: unknown = lowLevel ? given : (given as { server: unknown }).server
   if (!isServer(server)) throw new NotMcpServerError()
   if (isSdkV2Server(server)) {
-    const UrlElicitationRequired = loadSdkV2()
-    if (UrlElicitationRequired === null) throw new SdkUnreachableError(SDK_V2, SDK_V2)
-    return createSdkV2(server, UrlElicitationRequired, lowLevel)
+    const copy = loadSdkV2()
+    if (copy === null) throw new SdkUnreachableError(SDK_V2, SDK_V2)
+    return createSdkV2(server, copy, lowLevel)
   }
   const copy = copies.find(({ Server }) => server instanceof Server)
   if (copy === undefined) throw copies.length === 0 ? new SdkMissingError() : new SdkMismatchError()

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Audit, BlockReason } from '../audit-events.js'
-import { createConnection } from '../connections/connection.js'
+import { createConnection, type ConnectionServices } from '../connections/connection.js'
 import { findAccount } from '../connections/entry.js'
 import type { Refreshing } from '../connections/refreshing.js'
 import { isWithheld, missingScopes } from '../connections/scopes.js'
@@ -30,6 +30,7 @@ export type Decision =
 export interface GuardServices extends RoundServices, Pick<McpConnectOptions, 'clientSupportsUrl'>,
   Pick<Required<McpConnectOptions>, 'principal' | 'authorize' | 'whenCapabilityUnknown' | 'strictCapabilities'> {
   readonly refreshing: Refreshing
+  readonly disconnect: ConnectionServices['disconnect']
   readonly connectionsUrl: string
   elicitationUrl (id: string): string
   readonly audit: Audit
@@ -59,6 +60,7 @@ function retrySeconds (stuck: readonly Needed[]): number {
 
 export function createDecide (services: GuardServices): Decide {
   const { connections, refreshing, elicitations, connectionsUrl, audit, log } = services
+  const handle: ConnectionServices = { fresh: refreshing.fresh, renew: refreshing.renew, disconnect: services.disconnect }
 
   function identify ({ claims }: GuardedCall): Principal {
     if (claims === undefined) {
@@ -108,10 +110,11 @@ export function createDecide (services: GuardServices): Decide {
       ({ provider: needed.key, elicitationId: link!.id, url: services.elicitationUrl(link!.id), message: texts.connectMessage(needed) }))
   }
 
-  /** Has the MCP session told when the wait is over. @returns what gives the wait up */
+  /** Has the MCP session told when the wait is over, if there is one. @returns what gives the wait up */
   function watch (principal: Principal, call: GuardedCall, needed: Needed, link: Link): () => void {
-    const notify = call.createNotify(link.id)
-    return notify === null ? () => {} : watchLink(services, principal, call, needed, link, { session: call.mcpSession, notify })
+    const { mcpSession } = call
+    const notify = mcpSession?.createNotify(link.id) ?? null
+    return mcpSession === null || notify === null ? () => {} : watchLink(services, principal, call, needed, link, { identity: mcpSession.identity, notify })
   }
 
   /** Sends the user to the connections page, which from now on knows what to ask each provider for. */
@@ -120,7 +123,7 @@ export function createDecide (services: GuardServices): Decide {
     throw new BlockedError(reason, text)
   }
 
-  /** The page is there all the same. */
+  /** A client that has reached its limit gets a text in place of a link: the connections page is there all the same. */
   const noteLimited = (principal: Principal, { clientId }: GuardedCall) => (error: unknown): void => {
     if (!(error instanceof RateLimitedError)) throw error
     const { limit, first, retryAfterMs } = error
@@ -137,6 +140,7 @@ export function createDecide (services: GuardServices): Decide {
 
   async function decide (principal: Principal, requirements: readonly Requirement[], call: GuardedCall, attempts = 3, waited = false): Promise<Decision> {
     const needed = await Promise.all(requirements.map(requirement => look(principal, requirement)))
+    // Not taken for missing: the operator may put its key back.
     const unreadable = needed.filter(({ found }) => found.kind === 'unreadable')
     if (unreadable.length > 0) return await fallBack(principal, call, unreadable, 'unreadable', texts.unreadable(unreadable, connectionsUrl))
     for (const kind of ['misregistered', 'later'] as const) {
@@ -150,7 +154,7 @@ export function createDecide (services: GuardServices): Decide {
     if (missing.length + withheld.length === 0) {
       const ids = auditIdsOf(principal)
       for (const { key: provider } of usable) audit('vault.read', { ...ids, provider })
-      return { kind: 'run', connections: Object.fromEntries(usable.map(({ key, provider, fresh }) => [key, createConnection({ principal, key, provider }, fresh.stored, refreshing)])) }
+      return { kind: 'run', connections: Object.fromEntries(usable.map(({ key, provider, fresh }) => [key, createConnection({ principal, key, provider }, fresh.stored, handle)])) }
     }
 
     const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)

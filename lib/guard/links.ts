@@ -7,8 +7,12 @@ import type { Principal } from '../types.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { Requirement } from './requirements.js'
 
-/** A requirement beside what there is. What is unreadable is not taken for missing: the operator may put its key back. */
-export type Needed = Requirement & { readonly found: Lookup, readonly fresh: Fresh }
+/** A requirement beside what there is. */
+export interface Needed extends Requirement {
+  readonly found: Lookup
+  /** What there is to work with of the account that is meant. */
+  readonly fresh: Fresh
+}
 
 export interface LinkServices {
   readonly connections: Connections
@@ -28,9 +32,9 @@ export function subjectOf (principal: Principal, { key: provider, account }: Req
 
 /** Has somebody told when there is nothing left to wait for. @returns what gives the wait up */
 export function watchLink ({ completion }: LinkServices, principal: Principal, call: GuardedCall, needed: Needed, link: Link,
-  waiting: { readonly session: object, readonly notify: Notify }): () => void {
+  waiting: { readonly identity: object, readonly notify: Notify }): () => void {
   const topics = [hashConnection(principal, needed.key), askerHash({ ...subjectOf(principal, needed), client: clientOf(call) })]
-  return completion.watch(link, topics, waiting.session, waiting.notify)
+  return completion.watch(link, topics, waiting.identity, waiting.notify)
 }
 
 /** Whether there still is something to wait for: the link is live, and the vault is as it was when that was decided. */

@@ -1,18 +1,9 @@
 import { NotRunError } from '../errors.js'
 import type { Provider } from '../types.js'
 import type { Decide, Decision } from './guard.js'
-import { isObject, type GuardedCall } from './guarded-call.js'
+import { isObject } from './guarded-call.js'
 import { parseRequirements, resolveAccounts } from './requirements.js'
-
-/** What the guard needs of an SDK, for one server. */
-export interface Sdk {
-  /** @param context what the SDK passes last to every handler */
-  describe (context: unknown): GuardedCall
-  /** Gives, or throws, what makes the SDK hand out links. */
-  elicit (decision: Extract<Decision, { kind: 'elicit' }>): unknown
-  /** Whether handlers are those of the protocol's own server: what they throw is nobody's `isError` text. */
-  readonly lowLevel: boolean
-}
+import type { Sdk } from './sdk.js'
 
 type Handler = (...args: unknown[]) => Promise<unknown>
 

@@ -40,7 +40,7 @@ async function waitForUser (services: RoundServices, principal: Principal, call:
     const current = await services.elicitations.current(clientOf(call), subjectOf(principal, needed))
     if (current.kind !== 'live' || over) return
     const told = new Promise<void>(resolve => {
-      giveUps.push(watchLink(services, principal, call, needed, current.link, { session: {}, notify: async () => resolve() }))
+      giveUps.push(watchLink(services, principal, call, needed, current.link, { identity: {}, notify: async () => resolve() }))
     })
     // Looked at once it is watched: what happens from now on is told.
     if (await isOpen(services, principal, needed, current.link)) await told

@@ -1,39 +1,34 @@
-import { isObject, readManifest, urlModeOf, type GuardedCall } from './guarded-call.js'
-import { createNotify } from './notify.js'
-import type { Sdk } from './require-connection.js'
-import type { SdkCopy, SdkServer } from './sdk-v1-copies.mjs'
+import { readManifest, readUser, urlModeOf, type AuthInfo, type GuardedCall } from './guarded-call.js'
+import { mcpSessionOf } from './mcp-session.js'
+import { requiredElicitations } from './required-elicitations.js'
+import type { Sdk, SdkServer } from './sdk.js'
+import type { SdkV1Copy } from './sdk-v1-copies.js'
 
 /** What is used of the context that SDK v1 passes last to every handler. */
 interface Context {
-  readonly authInfo?: { readonly clientId?: unknown, readonly extra?: Readonly<Record<string, unknown>> }
+  readonly authInfo?: AuthInfo
   readonly requestInfo?: { readonly headers?: Readonly<Record<string, unknown>> }
 }
 
 /** A server of SDK v1 (MCP 2025-11-25 and earlier). @param copy the one that the server was made from */
-export function createSdkV1 (server: SdkServer, copy: SdkCopy, lowLevel: boolean): Sdk {
+export function createSdkV1 (server: SdkServer, copy: SdkV1Copy, lowLevel: boolean): Sdk {
   return {
     lowLevel,
     describe: context => describe(server, context as Context | undefined),
-    elicit (decision) {
-      const elicitations = decision.elicitations.map(({ elicitationId, url, message }) => ({ mode: 'url', elicitationId, url, message }))
+    elicit ({ elicitations, message }) {
       // The SDK puts "MCP error -32042: " in front of the message, and its client does so again.
-      throw Object.assign(new copy.UrlElicitationRequiredError(elicitations), { message: decision.message })
+      throw Object.assign(new copy.UrlElicitationRequiredError(requiredElicitations(elicitations)), { message })
     }
   }
 }
 
 function describe (server: SdkServer, context: Context | undefined): GuardedCall {
-  const { clientId, extra } = context?.authInfo ?? {}
   const manifest = readManifest(context?.requestInfo?.headers?.['mcp-protocol-version'], server.getClientCapabilities(), server.getClientVersion())
-  // A server may be connected to another client later; this session is the one of this transport.
-  const transport = server.transport ?? server
   return {
-    claims: isObject(extra) ? extra : undefined,
-    clientId: typeof clientId === 'string' ? clientId : '',
+    ...readUser(context?.authInfo),
     manifest,
     urlMode: urlModeOf(manifest),
-    mcpSession: transport,
-    createNotify: elicitationId => createNotify(server, transport, elicitationId),
+    mcpSession: mcpSessionOf(server),
     round: null
   }
 }

@@ -1,17 +1,11 @@
-import { isObject, readManifest, urlModeOf, type Answer, type GuardedCall, type Round } from './guarded-call.js'
-import { createNotify, type NotifyingServer } from './notify.js'
-import type { Sdk } from './require-connection.js'
+import type { NegotiatingServer } from '../mcp-sdks.js'
+import { isObject, readManifest, readUser, urlModeOf, type Answer, type AuthInfo, type GuardedCall, type Round } from './guarded-call.js'
+import { mcpSessionOf } from './mcp-session.js'
+import { requiredElicitations } from './required-elicitations.js'
+import type { Sdk, SdkServer } from './sdk.js'
+import type { SdkV2Copy } from './sdk-v2-copy.js'
 
-/** What is used of SDK v2's `Server`. */
-export interface SdkV2Server extends NotifyingServer {
-  getClientCapabilities (): unknown
-  getClientVersion (): unknown
-  /** Absent with stateless serving of earlier revisions. */
-  getNegotiatedProtocolVersion (): string | undefined
-}
-
-/** The error of `@modelcontextprotocol/server` that becomes `-32042`: any copy's, since they know each other's. */
-export type UrlElicitationRequiredError = new (elicitations: any[], message?: string) => Error
+type SdkV2Server = SdkServer & NegotiatingServer
 
 /** What is used of the context that SDK v2 passes last to every handler. */
 interface Context {
@@ -24,7 +18,7 @@ interface Context {
     readonly droppedInputResponseKeys?: readonly string[]
     notify (notification: object): Promise<void>
   }
-  readonly http?: { readonly authInfo?: { readonly clientId?: unknown, readonly extra?: unknown } }
+  readonly http?: { readonly authInfo?: AuthInfo }
 }
 
 /** The first revision without `-32042`, where handlers return what they need and are called again (MCP 2026-07-28, multi round-trip requests). */
@@ -36,21 +30,14 @@ const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
 /** Tells our input requests from those of the handler itself. */
 const KEY_PREFIX = 'connect:'
 
-export function isSdkV2Server (server: object): server is SdkV2Server {
-  return typeof (server as Partial<SdkV2Server>).getNegotiatedProtocolVersion === 'function'
-}
-
-/** A server of SDK v2, in either era. */
-export function createSdkV2 (server: SdkV2Server, UrlElicitationRequired: UrlElicitationRequiredError, lowLevel: boolean): Sdk {
+/** A server of SDK v2, in either era. @param copy any, since they know each other's errors */
+export function createSdkV2 (server: SdkV2Server, copy: SdkV2Copy, lowLevel: boolean): Sdk {
   const isModern = (): boolean => (server.getNegotiatedProtocolVersion() ?? '') >= FIRST_MODERN_REVISION
   return {
     lowLevel,
     describe: context => isModern() ? describeModern(server, context as Context) : describeLegacy(server, context as Context),
     elicit ({ elicitations, message }) {
-      if (!isModern()) {
-        const legacy = elicitations.map(({ elicitationId, url, message }) => ({ mode: 'url', elicitationId, url, message }))
-        throw new UrlElicitationRequired(legacy, message)
-      }
+      if (!isModern()) throw new copy.UrlElicitationRequiredError(requiredElicitations(elicitations), message)
       return {
         resultType: 'input_required',
         inputRequests: Object.fromEntries(elicitations.map(({ provider, url, message }) =>
@@ -62,13 +49,11 @@ export function createSdkV2 (server: SdkV2Server, UrlElicitationRequired: UrlEli
 
 function describeLegacy (server: SdkV2Server, context: Context): GuardedCall {
   const manifest = readManifest(server.getNegotiatedProtocolVersion(), server.getClientCapabilities(), server.getClientVersion())
-  const transport = server.transport ?? server
   return {
-    ...describeUser(context),
+    ...readUser(context.http?.authInfo),
     manifest,
     urlMode: urlModeOf(manifest),
-    mcpSession: transport,
-    createNotify: elicitationId => createNotify(server, transport, elicitationId),
+    mcpSession: mcpSessionOf(server),
     round: null
   }
 }
@@ -78,18 +63,12 @@ function describeModern (server: SdkV2Server, context: Context): GuardedCall {
   const { method, envelope } = context.mcpReq
   const manifest = readManifest(server.getNegotiatedProtocolVersion(), envelope?.[CAPABILITIES] ?? {}, envelope?.[CLIENT_INFO])
   return {
-    ...describeUser(context),
+    ...readUser(context.http?.authInfo),
     manifest,
     urlMode: MULTI_ROUND_TRIP.includes(method) ? urlModeOf(manifest) : 'impossible',
-    mcpSession: server,
-    createNotify: () => null,
+    mcpSession: null,
     round: describeRound(context.mcpReq)
   }
-}
-
-function describeUser ({ http }: Context): Pick<GuardedCall, 'claims' | 'clientId'> {
-  const { clientId, extra } = http?.authInfo ?? {}
-  return { claims: isObject(extra) ? extra : undefined, clientId: typeof clientId === 'string' ? clientId : '' }
 }
 
 function describeRound (request: Context['mcpReq']): Round {

@@ -2,9 +2,10 @@
 const PROGRESS_INTERVAL_MS = 10_000
 
 /**
- * Waits until something is over, but no longer than `waitMs`, and no longer than nobody of the signals is aborted. Leaves neither a
- * timer nor a listener behind.
- * @param progress is told so many seconds later that it goes on; may fail
+ * Waits until something is over, for `waitMs` at most, and only until one of the signals is aborted. Leaves neither a timer nor a
+ * listener behind.
+ * @param progress is called while it waits, with the seconds so far; may fail
+ * @throws what `over` rejects with
  */
 export async function waitFor (over: Promise<unknown>, waitMs: number, signals: readonly AbortSignal[], progress: ((seconds: number) => Promise<void>) | null): Promise<void> {
   let stop = (): void => {}

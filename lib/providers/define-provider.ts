@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OptionsError } from '../errors.js'
 import type { AddressPolicy } from '../ip-address.js'
 import { allowLoopbackHttp } from '../loopback.js'
-import { endpointSchema, readPolicy, registrationShape, urlSchema } from '../registration.js'
+import { completeClient, endpointSchema, OWN_PARAMETERS, readPolicy, registrationShape, urlSchema } from '../registration.js'
 import { clientText, durationSchema, objectErrors, scopeSchema, scopesSchema } from '../schemas.js'
 import type { Provider, ProviderDefinition } from '../types.js'
 
@@ -43,9 +43,11 @@ function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
     name: clientText(100),
     ...registrationShape(policy),
     endpoints: z.strictObject(endpoints, { error: objectErrors(Object.keys(endpoints)) }).readonly().exactOptional(),
+    refreshTokens: z.boolean('must be true or false').default(true),
     scopeSeparator: separator,
     requestScopeSeparator: separator,
-    scopeParameter: z.string('must be the name of a parameter').regex(/^[a-z_]+$/, 'must be the name of a parameter').default('scope'),
+    scopeParameter: z.string('must be the name of a parameter').regex(/^[a-z_]+$/, 'must be the name of a parameter')
+      .refine(name => name === 'scope' || !OWN_PARAMETERS.includes(name), 'is set by the plugin; take it out').default('scope'),
     impliedScopes: z.record(scopeSchema, scopesSchema.readonly(), "must be lists of scopes by scope, such as { repo: ['public_repo'] }").readonly().default({}),
     ignoresScopeCase: z.boolean('must be true or false').default(false),
     accessTokenTtlMs: durationSchema(60_000, 365 * 24 * 60 * 60_000).exactOptional(),
@@ -57,5 +59,5 @@ function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
     revocationRequest: z.custom<NonNullable<ProviderDefinition['revocationRequest']>>(value => typeof value === 'function', 'must be a function (grant, registration) => ({ url, method })').exactOptional(),
     apiOrigins: z.array(origin, NO_API).min(1, NO_API).readonly()
   }
-  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) })
+  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) }).transform(completeClient)
 }

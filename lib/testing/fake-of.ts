@@ -24,7 +24,9 @@ function quirksOf (provider: Provider): FakeQuirks {
   const { clientId, clientSecret, clientAuthentication, tokenRequestFormat, scopeParameter, requestScopeSeparator, scopeSeparator, tokenResponsePath, requestHeaders } = provider
   return {
     clientId,
-    ...clientSecret !== undefined && { clientSecret, clientAuthentication },
+    // One with a key of its own is not asked how it authenticates.
+    ...clientSecret !== undefined && { clientSecret },
+    ...clientSecret !== undefined && clientAuthentication !== 'private_key_jwt' && { clientAuthentication },
     tokenRequestFormat,
     scopeParameter,
     requestScopeSeparator,

@@ -1,17 +1,14 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { McpServerLike } from '../../lib/decorator.js'
 import { createGuard } from '../../lib/guard/create-guard.js'
 import { clientOf } from '../../lib/guard/links.js'
-import { loadSdkCopies } from '../../lib/guard/sdk-v1-copies.mjs'
+import { loadSdkV1Copies } from '../../lib/guard/sdk-v1-copies.js'
 import type { GuardedCall } from '../../lib/guard/guarded-call.js'
 import { defineProvider } from '../../lib/index.js'
+import { loadWithoutPackages } from '../fixtures/without-packages.js'
 
 const SERVER = '@modelcontextprotocol/sdk/server/index.js'
 const TYPES = '@modelcontextprotocol/sdk/types.js'
@@ -19,7 +16,7 @@ const provider = defineProvider({ name: 'Acme', issuer: 'https://acme.example', 
 
 t.test('the SDK that the host can have: the ESM copy, and the CommonJS one once it is loaded, if it knows URL mode', async t => {
   const require = createRequire(import.meta.url)
-  const copies = await loadSdkCopies()
+  const copies = await loadSdkV1Copies()
   t.equal(copies().length, 1)
   const { Server } = require(SERVER) as { Server: unknown }
   t.equal(copies().length, 2)
@@ -31,17 +28,13 @@ t.test('the SDK that the host can have: the ESM copy, and the CommonJS one once 
 })
 
 t.test('an application without the SDK starts, and hears of it when it makes a guard', async t => {
-  const elsewhere = await mkdtemp(join(tmpdir(), 'without-sdk-'))
-  t.teardown(() => rm(elsewhere, { recursive: true }))
-  const file = join(elsewhere, 'sdk-v1-copies.mts')
-  await copyFile(fileURLToPath(new URL('../../lib/guard/sdk-v1-copies.mts', import.meta.url)), file)
-  const { loadSdkCopies: loadNone } = await import(pathToFileURL(file).href) as { loadSdkCopies: typeof loadSdkCopies }
+  const { loadSdkV1Copies: loadNone } = await loadWithoutPackages<{ loadSdkV1Copies: typeof loadSdkV1Copies }>(t, 'guard/sdk-v1-copies.ts', 'mcp-sdks.ts', 'package-copies.mts')
   const copies = (await loadNone())()
   t.strictSame(copies, [])
   const server = { server: { getClientCapabilities () {} } } as unknown as McpServerLike
   const services = { server, loadSdkV2: () => null, providers: new Map(), decide: async () => { throw new Error('not reached') } }
   t.throws(() => createGuard({ ...services, copies }), { code: 'FST_MCP_CONNECT_SDK_MISSING' })
-  const installed = (await loadSdkCopies())()
+  const installed = (await loadSdkV1Copies())()
   t.throws(() => createGuard({ ...services, copies: installed }), { code: 'FST_MCP_CONNECT_SDK_MISMATCH' })
 })
 
@@ -95,7 +88,7 @@ t.test('neither a server nor a session is kept alive while it waits', async t =>
   /** Lets a session wait. @returns what tells it, and what it is */
   const wait = async (server: Server): Promise<{ notify: unknown, transport: WeakRef<object> }> => {
     let notify: unknown
-    await call(server, call => { notify = call.createNotify('id') })
+    await call(server, call => { notify = call.mcpSession!.createNotify('id') })
     return { notify, transport: new WeakRef(server.transport!) }
   }
   const settled = async (): Promise<void> => await new Promise(resolve => setImmediate(resolve))

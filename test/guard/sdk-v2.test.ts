@@ -2,15 +2,13 @@ import { Client, type ClientCapabilities } from '@modelcontextprotocol/client'
 import { Server as LowLevelV1 } from '@modelcontextprotocol/sdk/server/index.js'
 import { CallToolRequestSchema, ReadResourceRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { InMemoryTransport, McpServer, Server, type JSONRPCMessage } from '@modelcontextprotocol/server'
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { BEARER, openMcpSession } from '../fixtures/mcp-session.js'
 import { issuesServer, modernCaller } from '../fixtures/modern.js'
 import { A, startServer, type TestServer } from '../fixtures/server.js'
+import { loadWithoutPackages } from '../fixtures/without-packages.js'
+import type { loadSdkV2 } from '../../lib/guard/sdk-v2-copy.js'
 import type { Connection } from '../../lib/types.js'
 
 const CONNECT = /^Connect Acme to list your issues\. The user can do so in a browser at https:\/\/mcp\.example\.com\/connect and should/
@@ -160,10 +158,6 @@ t.test('a server of SDK v2 that this package cannot load', async t => {
 })
 
 t.test('an application without SDK v2 starts, and hears of it when it makes a guard for it', async t => {
-  const elsewhere = await mkdtemp(join(tmpdir(), 'without-sdk-'))
-  t.teardown(() => rm(elsewhere, { recursive: true }))
-  const file = join(elsewhere, 'sdk-v2-copy.mts')
-  await copyFile(fileURLToPath(new URL('../../lib/guard/sdk-v2-copy.mts', import.meta.url)), file)
-  const { loadSdkV2 } = await import(pathToFileURL(file).href) as typeof import('../../lib/guard/sdk-v2-copy.mjs')
-  t.equal(loadSdkV2(), null)
+  const { loadSdkV2: loadNone } = await loadWithoutPackages<{ loadSdkV2: typeof loadSdkV2 }>(t, 'guard/sdk-v2-copy.ts', 'mcp-sdks.ts', 'package-copies.mts')
+  t.equal(loadNone(), null)
 })

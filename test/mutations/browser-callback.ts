@@ -11,14 +11,16 @@ const PAGES = ['test/browser/pages.test.ts']
 
 /** Whose link it is, and how it ends. */
 export const callback = [
-  ...mutationsOf('lib/browser/assertions.ts', BINDING,
+  ...mutationsOf('lib/browser/own-elicitation.ts', BINDING,
     { name: 'a link that nobody knows is a fault', find: 'if (elicitation === null) throw new NotFoundError()', replace: '' },
     { name: "another user's link is taken for one's own", find: "if (differing.length > 0) throw new SubjectMismatchError(differing.join(' and '))", replace: '' },
     { name: "another tenant's link is told to exist", find: "if (differing.includes('tenant')) throw new NotFoundError()", replace: '' },
     { name: "another tenant's link is taken for one's own", find: "if (differing.includes('tenant')) throw new NotFoundError()", replace: "if (differing.includes('tenant')) return { id, hash, elicitation }" },
     { name: 'the same subject at another issuer is the same user', find: 'const differing = differingMembers(elicitation.principal, principal)', replace: "const differing = differingMembers(elicitation.principal, principal).filter(member => member !== 'issuer')", tests: ['test/guard/tenants.test.ts', 'test/browser/binding.test.ts'] },
-    { name: 'strangers are not counted', find: 'mismatches.note(principal, differing)', replace: '', tests: ['test/browser/identity.test.ts'] },
-    { name: 'a link that has ended can be used', find: "if (elicitation.status !== 'pending') throw new ConsumedError()", replace: '', tests: PAGES },
+    { name: 'strangers are not counted', find: 'mismatches.note(principal, differing)', replace: '', tests: ['test/browser/identity.test.ts'] }
+  ),
+  ...mutationsOf('lib/browser/assertions.ts', PAGES,
+    { name: 'a link that has ended can be used', find: "if (elicitation.status !== 'pending') throw new ConsumedError()", replace: '' },
     { name: 'a link that has expired can be used', find: 'if (!isPending(elicitation)) throw new ExpiredError()', replace: '', tests: STATE },
     { name: 'somebody else finishes what is held', find: "if (turn === 'held') throw new HeldError()", replace: '', tests: FINISHING },
     { name: 'what has ended in between ends again', find: "if (turn === 'over') throw new ConsumedError()", replace: '', tests: FINISHING },

@@ -5,7 +5,7 @@ const FORMS = ['test/browser/forms.test.ts']
 const PAGES = ['test/browser/pages.test.ts']
 const LOGIN = ['test/browser/login.test.ts']
 const STATE = ['test/browser/state.test.ts']
-const STATE_COOKIES = ['test/browser/state-cookies.test.ts']
+const BINDING_COOKIES = ['test/browser/binding-cookies.test.ts']
 
 /** Forms and cookies. */
 export const forms = [
@@ -41,9 +41,9 @@ export const forms = [
     { name: 'the cookie of another page will do', find: 'principal) === id', replace: 'principal) !== undefined' },
     { name: 'the cookie names the user', find: 'owner: hashPrincipal(principal), id })', replace: 'owner: hashPrincipal(principal), id }) + `;${principal.subject}`', tests: PAGES },
     { name: 'the id of the cookie can be guessed', find: 'const id = randomToken()', replace: 'const id = hashPrincipal(principal)' },
-    { name: 'a second page makes the forms of the first one void', find: 'if (known !== undefined) return known', replace: 'if (known !== undefined) stateCookies.clearAll(request, reply)' },
+    { name: 'a second page makes the forms of the first one void', find: 'if (known !== undefined) return known', replace: 'if (known !== undefined) bindingCookies.clearAll(request, reply)' },
     { name: 'each page has a cookie of its own', find: 'if (known !== undefined) return known', replace: '' },
-    { name: 'forms are good after signing out', find: 'clear: stateCookies.clearAll', replace: 'clear: () => {}', tests: LOGIN },
+    { name: 'forms are good after signing out', find: 'clear: bindingCookies.clearAll', replace: 'clear: () => {}', tests: LOGIN },
     { name: 'instances of the plugin share their form cookies', find: '`${cookies.beginning} form`', replace: "'form'", tests: PAGES }
   ),
   ...mutationsOf('lib/browser/cookies.ts', PAGES,
@@ -59,18 +59,18 @@ export const forms = [
     { name: 'a name that browsers do not guard becomes one that they do', find: '[strip(name), strip(', replace: '[name.trim(), strip(', tests: LOGIN },
     { name: 'blanks are a part of a name', find: "return character === ' ' || character === '\\t'", replace: "return character === '\\t'", tests: LOGIN },
     { name: 'tabs are a part of a name', find: "return character === ' ' || character === '\\t'", replace: "return character === ' '", tests: LOGIN },
-    { name: 'cookies of others are taken for ours', find: 'key.startsWith(prefix + beginning)', replace: "key.includes('')", tests: STATE_COOKIES }
+    { name: 'cookies of others are taken for ours', find: 'key.startsWith(prefix + beginning)', replace: "key.includes('')", tests: BINDING_COOKIES }
   ),
-  ...mutationsOf('lib/browser/state-cookies.ts', STATE,
-    { name: 'attempts of one browser share their cookie', find: 'prefix + hashFields(`${kind} cookie name`, state).slice(0, 16)', replace: "prefix + '0'.repeat(16)" },
-    { name: 'the name of a cookie tells the state', find: 'prefix + hashFields(`${kind} cookie name`, state).slice(0, 16)', replace: 'prefix + state.slice(0, 16)', tests: ['test/browser/pages.test.ts'] },
+  ...mutationsOf('lib/browser/binding-cookies.ts', STATE,
+    { name: 'attempts of one browser share their cookie', find: 'prefix + hashFields(`${kind} cookie name`, key).slice(0, 16)', replace: "prefix + '0'.repeat(16)" },
+    { name: 'the name of a cookie tells the state', find: 'prefix + hashFields(`${kind} cookie name`, key).slice(0, 16)', replace: 'prefix + key.slice(0, 16)', tests: ['test/browser/pages.test.ts'] },
     { name: 'cookies are kept without end', find: "cookies.write(reply, name, '', 0)\n      cookies.write(reply, nameOf", replace: 'void name\n      cookies.write(reply, nameOf' },
-    { name: 'the latest cookies are the first to go', find: 'old.slice(0, Math.max(0, old.length - MAX_COOKIES + 1))', replace: 'old.slice(MAX_COOKIES - 1)', tests: STATE_COOKIES },
+    { name: 'the latest cookies are the first to go', find: 'old.slice(0, Math.max(0, old.length - MAX_COOKIES + 1))', replace: 'old.slice(MAX_COOKIES - 1)', tests: BINDING_COOKIES },
     { name: 'cookies that are not ours are written', find: '/^[0-9a-f]{16}$/.test(', replace: '/^/.test(', tests: PAGES },
     { name: 'a cookie outlives its attempt', find: 'value, lifetimeMs / 1000)', replace: 'value)', tests: PAGES },
-    { name: 'not all cookies are taken back', find: 'for (const name of namesIn(request)) cookies.write', replace: 'for (const name of namesIn(request).slice(1)) cookies.write', tests: STATE_COOKIES },
-    { name: 'a cookie is not taken back', find: "clear: (reply, state) => cookies.write(reply, nameOf(state), '', 0)", replace: 'clear: () => {}', tests: PAGES },
-    { name: 'cookies of one kind push out those of another', find: 'const prefix = `${kind}-`', replace: "const prefix = 'kind-'", tests: STATE_COOKIES }
+    { name: 'not all cookies are taken back', find: 'for (const name of namesIn(request)) cookies.write', replace: 'for (const name of namesIn(request).slice(1)) cookies.write', tests: BINDING_COOKIES },
+    { name: 'a cookie is not taken back', find: "clear: (reply, key) => cookies.write(reply, nameOf(key), '', 0)", replace: 'clear: () => {}', tests: PAGES },
+    { name: 'cookies of one kind push out those of another', find: 'const prefix = `${kind}-`', replace: "const prefix = 'kind-'", tests: BINDING_COOKIES }
   ),
   ...mutationsOf('lib/browser/seals.ts', ['test/browser/seals.test.ts'],
     { name: 'a seal of another purpose is opened', find: 'purpose: z.literal(purpose)', replace: 'purpose: z.any()' },

@@ -29,7 +29,7 @@ export const elicitation = [
     { name: 'sessions are forgotten before the last answer can have been processed', find: 'LATEST_END_MS = FLOW_TTL_MS + HOLD_MS', replace: 'LATEST_END_MS = FLOW_TTL_MS' },
     { name: 'forgetting sessions keeps the process alive', find: '.unref()', replace: '' },
     { name: 'a session is kept alive while it waits', find: 'watchers: new WeakMap()', replace: 'watchers: new Map() as never' },
-    { name: 'a session is told as often as it has called', find: 'watched.watchers.get(mcpSession) ?? ', replace: '' },
+    { name: 'a session is told as often as it has called', find: 'watched.watchers.get(identity) ?? ', replace: '' },
     { name: 'a session whose one call gives up waits no longer with the other', find: 'if (--watcher.calls === 0) ', replace: '' },
     { name: 'a session that gave up is told', find: 'watched.told.delete(watcher)', replace: 'watched.told.has(watcher)' },
     { name: 'what was told leaves its topics behind', find: 'if (byTopic.get(topic)?.size === 0) byTopic.delete(topic)', replace: '' },
@@ -40,7 +40,7 @@ export const elicitation = [
     { name: 'the store closes before what was announced is on the bus', find: 'await Promise.all(publishing)', replace: '' },
     { name: 'what comes after closing is still told', find: 'Promise.resolve().then(unsubscribe)', replace: 'Promise.resolve()' }
   ),
-  ...mutationsOf('lib/elicitation/client-decline.ts', ['test/guard/modern.test.ts'],
+  ...mutationsOf('lib/elicitation/client-decline.ts', ['test/guard/input-responses.test.ts'],
     { name: 'a client that cannot show links declines for its users', find: 'if (Date.now() - current.askedAt < FASTEST_DECLINE_MS) return false', replace: '' },
     { name: "a client's decline of a link that is gone counts", find: "if (current.kind !== 'live') return current.kind === 'declined'", replace: "if (current.kind !== 'live') return true" }
   ),

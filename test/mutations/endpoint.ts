@@ -67,6 +67,8 @@ export const endpoint = [
     { name: 'what createServer throws reaches the client', find: "throw new Error('createServer has failed')", replace: 'throw error', tests: [...SESSIONS, ...ERAS] },
     { name: 'what createServer throws is not logged', find: "log.error({ err: error }, 'mcp-connect: createServer has failed')", replace: '', tests: [...SESSIONS, ...ERAS] },
     { name: 'one server answers for all', find: 'if (made.has(server)) throw', replace: 'if (server === null) throw' }),
+  ...mutationsOf('lib/endpoint/session-transport.ts', SESSIONS,
+    { name: 'a session that ends of itself is not noticed', find: 'transport.onclose = onclose', replace: 'void onclose' }),
   ...mutationsOf('lib/endpoint/web.ts', [...ERAS, ...SESSIONS],
     { name: 'a call goes on when its client has gone', find: 'if (!raw.writableFinished) gone.abort()', replace: '' },
     { name: 'a target that names a host is an internal error', find: 'const { pathname, search } = new URL(url, origin)', replace: "const [pathname, search] = [url, '']", tests: SESSIONS },

@@ -7,7 +7,10 @@ const BINDING = ['test/browser/binding.test.ts']
 const LIMITS = ['test/browser/limits.test.ts']
 const BLOCKED = ['test/guard/blocked.test.ts']
 const SDK = ['test/guard/sdk-v1.test.ts']
-const MODERN = ['test/guard/modern.test.ts']
+const INPUT_REQUIRED = ['test/guard/input-required.test.ts']
+const MODERN_CAPABILITIES = ['test/guard/modern-capabilities.test.ts']
+const INPUT_RESPONSES = ['test/guard/input-responses.test.ts']
+const MODERN_WAITING = ['test/guard/modern-waiting.test.ts']
 const ROUNDS = ['test/guard/rounds.test.ts']
 const V2 = ['test/guard/sdk-v2.test.ts']
 const AUDIT = ['test/ops/audit.test.ts']
@@ -25,9 +28,9 @@ export const guard = [
     { name: 'whoever is not allowed to use a provider uses it', find: 'if (!await services.authorize(principal, key)) throw', replace: 'if (!await services.authorize(principal, key) && key === null) throw' },
     { name: 'authorize is not waited for', find: '!await services.authorize(', replace: '!services.authorize(' },
     { name: 'a grant of another issuer counts', find: "found.kind === 'usable' ? found.entry : null", replace: "'entry' in found ? found.entry : null", tests: ['test/guard/tenants.test.ts'] },
-    { name: 'what cannot be read counts as not connected', find: 'const unreadable = needed.filter(one => one.unreadable)', replace: 'const unreadable = needed.filter(() => false)' },
+    { name: 'what cannot be read counts as not connected', find: "({ found }) => found.kind === 'unreadable'", replace: '() => false' },
     { name: 'whoever has declined is asked all the same', find: 'const refused = handed.filter(({ link }) => link === null)', replace: 'const refused = handed.filter(({ link }) => link === undefined)', tests: ['test/browser/authorization-response.test.ts'] },
-    { name: 'nobody is told that the wait is over', find: 'notify === null ? () => {} :', replace: 'notify !== undefined ? () => {} :', tests: CAPABILITIES },
+    { name: 'nobody is told that the wait is over', find: 'mcpSession === null || notify === null ?', replace: 'mcpSession === null || notify !== undefined ?', tests: CAPABILITIES },
     { name: 'it is looked only at one of several links whether it is still open', find: '.every(Boolean)', replace: '.some(Boolean)', tests: WAITING },
     { name: 'a call that is decided anew is told of the link that it was not handed', find: 'if (!open) for (const giveUp of giveUps) giveUp()', replace: '', tests: WAITING },
     { name: 'the connections page does not know what a client without URL mode needs', find: 'await Promise.all(needed.map(one => elicitations.offer(wantedOf(principal, one), clientOf(call)))).catch(noteLimited(principal, call))', replace: '' },
@@ -43,13 +46,13 @@ export const guard = [
     { name: 'a client that did not declare URL mode is handed a link', find: "(urlMode === 'declared' || (", replace: "(urlMode !== 'unknown' || (", tests: CAPABILITIES },
     { name: 'a client of which nothing is known is handed a link', find: "services.whenCapabilityUnknown === 'elicit'", replace: 'services.whenCapabilityUnknown !== null', tests: CAPABILITIES },
     { name: 'the operator cannot say that unknown clients have URL mode', find: "services.whenCapabilityUnknown === 'elicit'", replace: 'services.whenCapabilityUnknown === null', tests: CAPABILITIES },
-    { name: 'a user is asked for the same twice in one call', find: 'if (answered.length > 0) {', replace: 'if (answered.length > 0 && !waited) {', tests: MODERN },
-    { name: 'consent to open a link counts as a connection', find: 'missing.length + withheld.length === 0', replace: 'withheld.length === 0 && (missing.length === 0 || waited)', tests: MODERN },
-    { name: 'a client that answers is asked anew', find: 'if (answered.length > 0) {', replace: 'if (answered.length < 0) {', tests: MODERN },
-    { name: 'a list is answered with a link', find: "if (urlMode === 'impossible') return false", replace: '', tests: MODERN },
-    { name: 'strictCapabilities has no effect', find: 'if (round !== null && services.strictCapabilities) return true', replace: '', tests: MODERN },
-    { name: 'clientSupportsUrl has no effect', find: 'services.clientSupportsUrl?.(manifest) ?? ', replace: '', tests: MODERN },
-    { name: 'clientSupportsUrl makes the SDK refuse a call', find: "supports && (round === null || urlMode === 'declared')", replace: 'supports', tests: MODERN },
+    { name: 'a user is asked for the same twice in one call', find: 'if (answered.length > 0) {', replace: 'if (answered.length > 0 && !waited) {', tests: MODERN_WAITING },
+    { name: 'consent to open a link counts as a connection', find: 'missing.length + withheld.length === 0', replace: 'withheld.length === 0 && (missing.length === 0 || waited)', tests: MODERN_WAITING },
+    { name: 'a client that answers is asked anew', find: 'if (answered.length > 0) {', replace: 'if (answered.length < 0) {', tests: MODERN_WAITING },
+    { name: 'a list is answered with a link', find: "if (urlMode === 'impossible') return false", replace: '', tests: MODERN_CAPABILITIES },
+    { name: 'strictCapabilities has no effect', find: 'if (round !== null && services.strictCapabilities) return true', replace: '', tests: MODERN_CAPABILITIES },
+    { name: 'clientSupportsUrl has no effect', find: 'services.clientSupportsUrl?.(manifest) ?? ', replace: '', tests: MODERN_CAPABILITIES },
+    { name: 'clientSupportsUrl makes the SDK refuse a call', find: "supports && (round === null || urlMode === 'declared')", replace: 'supports', tests: MODERN_CAPABILITIES },
     { name: 'a store that loses its records keeps a call for ever', find: 'if (attempts === 1) throw new StoreContentionError()', replace: '', tests: CAPABILITIES },
     { name: 'errors of the host and the store are told to the model', find: "new BlockedError('failure', texts.TROUBLE)", replace: "new BlockedError('failure', String((error as Error).message))" },
     { name: 'errors of the host and the store are not told to the operator', find: "log.error({ err: error }, 'mcp-connect: a guarded call", replace: "void ({ err: error }, 'mcp-connect: a guarded call" },
@@ -80,26 +83,26 @@ export const guard = [
     { name: 'a link is handed out that has ended meanwhile', find: 'return live && isUnchanged(found, now)', replace: 'return isUnchanged(found, now)', tests: WAITING },
     { name: 'a link is handed out though the user has connected meanwhile', find: 'return live && isUnchanged(found, now)', replace: 'return live', tests: WAITING }
   ),
-  ...mutationsOf('lib/guard/rounds.ts', MODERN,
+  ...mutationsOf('lib/guard/rounds.ts', INPUT_RESPONSES,
     { name: 'a client cannot decline', find: "round.answers.get(one.key) === 'decline' && await", replace: "round.answers.get(one.key) === 'never' && await" },
     { name: 'whatever a client answers is a decline', find: "round.answers.get(one.key) === 'decline' && await", replace: 'await' },
     { name: 'cancel is waited for like consent', find: "if (answered.some(({ key }) => round.answers.get(key) !== 'accept')) return { kind: 'none' }", replace: '' },
-    { name: 'who declines on the page while a call waits is told to go on', find: "since.length > 0 ? { kind: 'declined', refused: since } : ", replace: '' },
-    { name: 'a call does not wait for what is under way', find: 'if (await isOpen(services, principal, needed, current.link)) await told', replace: '' },
+    { name: 'who declines on the page while a call waits is told to go on', find: "since.length > 0 ? { kind: 'declined', refused: since } : ", replace: '', tests: MODERN_WAITING },
+    { name: 'a call does not wait for what is under way', find: 'if (await isOpen(services, principal, needed, current.link)) await told', replace: '', tests: MODERN_WAITING },
     { name: 'what ends while the wait begins is waited for', find: 'if (await isOpen(services, principal, needed, current.link)) await told', replace: 'await told', tests: ROUNDS },
     { name: 'a wait that was over before it began is remembered', find: ' || over) return', replace: ') return', tests: ROUNDS },
     { name: 'a wait that is given up is remembered', find: 'for (const giveUp of giveUps) giveUp()', replace: '', tests: ROUNDS },
-    { name: 'one link is waited for, and not the others', find: 'Promise.all(answered.map(untilEnded))', replace: 'Promise.race(answered.map(untilEnded))' },
-    { name: 'a client that is gone is waited for', find: '[round.signal, services.closing]', replace: '[services.closing]' },
-    { name: 'shutdown waits for users', find: '[round.signal, services.closing]', replace: '[round.signal]' }
+    { name: 'one link is waited for, and not the others', find: 'Promise.all(answered.map(untilEnded))', replace: 'Promise.race(answered.map(untilEnded))', tests: MODERN_WAITING },
+    { name: 'a client that is gone is waited for', find: '[round.signal, services.closing]', replace: '[services.closing]', tests: MODERN_WAITING },
+    { name: 'shutdown waits for users', find: '[round.signal, services.closing]', replace: '[round.signal]', tests: MODERN_WAITING }
   ),
   ...mutationsOf('lib/guard/waiting.ts', ROUNDS,
-    { name: 'a wait has no end', find: 'const timer = setTimeout(stop, waitMs)', replace: 'const timer = setTimeout(() => {}, 1)', tests: MODERN },
+    { name: 'a wait has no end', find: 'const timer = setTimeout(stop, waitMs)', replace: 'const timer = setTimeout(() => {}, 1)', tests: MODERN_WAITING },
     { name: 'a signal that was aborted before is not seen', find: 'if (signals.some(({ aborted }) => aborted)) stop()', replace: '' },
     { name: 'the timer of a wait stays', find: 'clearTimeout(timer)', replace: '' },
     { name: 'progress is told after the call has ended', find: 'clearInterval(ticker)', replace: '' },
     { name: 'the listeners of a wait stay', find: "for (const signal of signals) signal.removeEventListener('abort', stop)", replace: '' },
-    { name: 'a client that cannot be told of progress is thrown at the process', find: 'progress(seconds += PROGRESS_INTERVAL_MS / 1000).catch(() => {})', replace: 'progress(seconds += PROGRESS_INTERVAL_MS / 1000)', tests: MODERN }
+    { name: 'a client that cannot be told of progress is thrown at the process', find: 'progress(seconds += PROGRESS_INTERVAL_MS / 1000).catch(() => {})', replace: 'progress(seconds += PROGRESS_INTERVAL_MS / 1000)', tests: MODERN_WAITING }
   ),
   ...mutationsOf('lib/guard/require-connection.ts', REQUIRE,
     { name: 'the handler runs before the connection is there', find: "if (decision.kind === 'elicit') return", replace: "if (decision.kind === 'elicit') void Promise.resolve(handler({}, ...handlerArgs)).catch(() => {})\n      if (decision.kind === 'elicit') return" },
@@ -110,9 +113,12 @@ export const guard = [
     { name: 'what is no server of the SDK is taken', find: 'if (!isServer(server)) throw new NotMcpServerError()', replace: 'if (!isServer(server)) server satisfies unknown' },
     { name: 'a server of another copy of the SDK is taken', find: 'copies.find(({ Server }) => server instanceof Server)', replace: 'copies.find(({ Server }) => server instanceof Server) ?? copies[0]' },
     { name: 'a missing SDK is told like a wrong one', find: 'copies.length === 0 ? new SdkMissingError() : new SdkMismatchError()', replace: 'new SdkMismatchError()', tests: SDK },
-    { name: 'an SDK v2 that cannot be loaded is found out by a call', find: 'if (UrlElicitationRequired === null) throw', replace: 'if (UrlElicitationRequired === undefined) throw', tests: V2 }
+    { name: 'an SDK v2 that cannot be loaded is found out by a call', find: 'if (copy === null) throw', replace: 'if (copy === null && lowLevel === null) throw', tests: V2 }
   ),
   ...mutationsOf('lib/guard/guarded-call.ts', CAPABILITIES,
+    { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra as Claims', tests: [...SDK, ...INPUT_REQUIRED] },
+    { name: 'the id of a client may be of any form', find: "typeof clientId === 'string' ? clientId : ''", replace: 'clientId as string', tests: SDK },
+    { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''", tests: [...CAPABILITIES, ...INPUT_RESPONSES] },
     { name: 'the name of a client may hold anything', find: 'plainText(name, 60)', replace: 'name', tests: SDK },
     { name: 'capabilities that are no object declare something', find: '...isObject(capabilities) && { capabilities }', replace: '...capabilities !== undefined && { capabilities: capabilities as Record<string, unknown> }', tests: SDK },
     { name: 'a client of which nothing is known has declared nothing', find: "if (capabilities === undefined) return 'unknown'", replace: "if (capabilities === undefined) return 'undeclared'" },
@@ -121,41 +127,38 @@ export const guard = [
     { name: 'a list counts as an object', find: ' && !Array.isArray(value)', replace: '' },
     { name: 'null counts as an object', find: "typeof value === 'object' && value !== null", replace: "typeof value === 'object'" }
   ),
-  ...mutationsOf('lib/guard/notify.ts', CAPABILITIES,
+  ...mutationsOf('lib/guard/mcp-session.ts', CAPABILITIES,
+    { name: 'the session is that of the server, whichever client it is connected to', find: 'const transport = server.transport ?? server', replace: 'const transport = server' },
     { name: 'a completion is sent to whoever the server is connected to by then', find: 'if (live === undefined || (live.transport ?? live) !== transportRef.deref()) return', replace: 'if (live === undefined) return' },
     { name: 'a client that cannot be told is a fault', find: '} catch {\n    return null                                   // it throws', replace: '} catch (error) {\n    throw error                                   // it throws' },
     { name: 'a server is kept alive while it waits', find: 'new WeakRef(server)', replace: '{ deref: () => server }', tests: SDK },
     { name: 'a session is kept alive while it waits', find: 'new WeakRef(transport)', replace: '{ deref: () => transport }', tests: SDK }
   ),
   ...mutationsOf('lib/guard/sdk-v1.ts', CAPABILITIES,
-    { name: 'an elicitation is not of URL mode', find: "({ mode: 'url', elicitationId, url, message })", replace: '({ elicitationId, url, message })' },
-    { name: 'most clients show no way on', find: '{ message: decision.message }', replace: '{}' },
-    { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra', tests: SDK },
-    { name: 'the id of a client may be of any form', find: "typeof clientId === 'string' ? clientId : ''", replace: 'clientId as string', tests: SDK },
-    { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''" },
-    { name: 'the session is that of the server, whichever client it is connected to', find: 'const transport = server.transport ?? server', replace: 'const transport = server' }
+    { name: 'most clients show no way on', find: '{ message }', replace: '{}' }
   ),
-  ...mutationsOf('lib/guard/sdk-v2.ts', MODERN,
-    { name: '-32042 is sent on 2026-07-28', find: 'if (!isModern()) {', replace: 'if (isModern() !== undefined) {' },
-    { name: 'a peer of 2025 gets a resultType', find: 'if (!isModern()) {', replace: 'if (isModern() === undefined) {', tests: V2 },
-    { name: 'a client without an MCP session is taken for one of 2026', find: "(server.getNegotiatedProtocolVersion() ?? '')", replace: '(server.getNegotiatedProtocolVersion() ?? FIRST_MODERN_REVISION)' },
-    { name: 'capabilities are those of an earlier request', find: 'envelope?.[CAPABILITIES] ?? {}', replace: 'server.getClientCapabilities()' },
-    { name: 'a list asks for input', find: "MULTI_ROUND_TRIP.includes(method) ? urlModeOf(manifest) : 'impossible'", replace: 'urlModeOf(manifest)' },
+  ...mutationsOf('lib/guard/required-elicitations.ts', CAPABILITIES,
+    { name: 'an elicitation is not of URL mode', find: "({ mode: 'url', elicitationId, url, message })", replace: '({ elicitationId, url, message } as any)' }
+  ),
+  ...mutationsOf('lib/guard/sdk-v2.ts', INPUT_RESPONSES,
+    { name: '-32042 is sent on 2026-07-28', find: 'if (!isModern()) throw', replace: 'if (isModern() !== undefined) throw', tests: INPUT_REQUIRED },
+    { name: 'a peer of 2025 gets a resultType', find: 'if (!isModern()) throw', replace: 'if (isModern() === undefined) throw', tests: V2 },
+    { name: 'a client without an MCP session is taken for one of 2026', find: "(server.getNegotiatedProtocolVersion() ?? '')", replace: '(server.getNegotiatedProtocolVersion() ?? FIRST_MODERN_REVISION)', tests: MODERN_CAPABILITIES },
+    { name: 'capabilities are those of an earlier request', find: 'envelope?.[CAPABILITIES] ?? {}', replace: 'server.getClientCapabilities()', tests: MODERN_WAITING },
+    { name: 'a list asks for input', find: "MULTI_ROUND_TRIP.includes(method) ? urlModeOf(manifest) : 'impossible'", replace: 'urlModeOf(manifest)', tests: MODERN_CAPABILITIES },
     { name: "the handler's own input requests are taken for ours", find: 'responses.filter(([key]) => key.startsWith(KEY_PREFIX))', replace: 'responses', also: [{ find: 'key.slice(KEY_PREFIX.length)', replace: "key.replace(KEY_PREFIX, '')" }] },
     { name: 'answers of a form that nobody knows are none', find: '...droppedInputResponseKeys.map(key => [key, undefined] as const)', replace: '' },
     { name: 'whatever is no decline is consent', find: "action === 'accept' || action === 'decline' ? action : 'cancel'", replace: "action === 'decline' || action === 'cancel' ? action : 'accept'" },
-    { name: 'claims that are no object are taken', find: 'claims: isObject(extra) ? extra : undefined', replace: 'claims: extra as Claims' },
-    { name: 'clients share their links', find: "typeof clientId === 'string' ? clientId : ''", replace: "''" },
-    { name: 'progress is told to clients that did not ask', find: 'progressToken === undefined', replace: 'progressToken === null' },
-    { name: 'the error of -32042 says nothing', find: 'new UrlElicitationRequired(legacy, message)', replace: 'new UrlElicitationRequired(legacy)', tests: V2 },
-    { name: 'an elicitation of 2025 is not of URL mode', find: "({ mode: 'url', elicitationId, url, message })", replace: '({ elicitationId, url, message })', tests: V2 }
+    { name: 'progress is told to clients that did not ask', find: 'progressToken === undefined', replace: 'progressToken === null', tests: MODERN_WAITING },
+    { name: 'the error of -32042 says nothing', find: '(requiredElicitations(elicitations), message)', replace: '(requiredElicitations(elicitations))', tests: V2 }
   ),
-  ...mutationsOf('lib/guard/sdk-v2-copy.mts', V2,
-    { name: 'an application without SDK v2 gets an error of Node', find: '} catch {\n    return null', replace: '} catch (error) {\n    throw error' }
+  ...mutationsOf('lib/package-copies.mts', SDK,
+    { name: 'an application without SDK v2 gets an error of Node', find: '} catch {\n    return null\n', replace: '} catch (error) {\n    throw error\n', tests: V2 },
+    { name: 'an application without the SDK does not start', find: '.catch(() => null)', replace: '' },
+    { name: 'a copy of the SDK is loaded for the sake of asking', find: 'require.cache[require.resolve(name)]?.exports ?? null', replace: 'require(name)' }
   ),
-  ...mutationsOf('lib/guard/sdk-v1-copies.mts', SDK,
-    { name: 'a server of the CommonJS copy of the SDK is a stranger', find: '[esm, requiredCopy(require)]', replace: '[esm]' },
-    { name: 'an SDK that knows no URL mode is taken', find: "typeof UrlElicitationRequiredError === 'function' ?", replace: "typeof UrlElicitationRequiredError !== 'string' ?" },
-    { name: 'an application without the SDK does not start', find: 'catch {\n    return null                                   // not installed', replace: 'catch (error) {\n    throw error                                   // not installed' }
+  ...mutationsOf('lib/guard/sdk-v1-copies.ts', SDK,
+    { name: 'a server of the CommonJS copy of the SDK is a stranger', find: '[esm, toCopy(requireLoadedCopy(SERVER), requireLoadedCopy(TYPES))]', replace: '[esm]' },
+    { name: 'an SDK that knows no URL mode is taken', find: " || typeof types?.UrlElicitationRequiredError !== 'function'", replace: ' || types === null' }
   )
 ]

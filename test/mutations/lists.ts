@@ -34,7 +34,9 @@ export const withoutControls: Readonly<Record<string, string>> = {
   'lib/endpoint/index.ts': 'exports alone',
   'lib/endpoint/sdk.ts': 'types alone',
   'lib/endpoint/sdk-v1.ts': 'the SDK alone',
-  'lib/endpoint/sdk-v2-copies.mts': 'looks for packages; what comes of it is in sdk-v2.ts',
+  'lib/endpoint/sdk-v2-copy.ts': 'looks for packages; what comes of it is in sdk-v2.ts',
   'lib/endpoint/types.ts': 'types alone',
+  'lib/guard/sdk.ts': 'types alone',
+  'lib/guard/sdk-v2-copy.ts': 'asks for a package alone',
   'lib/guard/texts.ts': 'fixed words around configuration'
 }

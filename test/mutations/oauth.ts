@@ -6,6 +6,7 @@ const RESPONSE = ['test/oauth/authorization-response.test.ts']
 const FAILURE = ['test/oauth/failure.test.ts']
 const TOKEN = ['test/oauth/token-request.test.ts']
 const PARAMETERS = ['test/oauth/authorization-request.test.ts']
+const AUTHENTICATION = ['test/oauth/client-authentication.test.ts']
 const CLAIMS = ['test/oauth/claims.test.ts']
 const BEARER = ['test/endpoint/bearer.test.ts']
 const REQUEST = ['test/browser/authorization-response.test.ts']
@@ -28,15 +29,31 @@ export const oauth = [
     { name: 'no redirect URI is sent', find: '    redirect_uri: redirectUri,\n', replace: '' },
     {
       name: 'further parameters of the provider take the place of ours',
-      find: '    ...registration.authorizationParameters,\n',
+      find: '    ...own,\n',
       replace: '',
-      also: [{ find: '...prompt !== undefined && { prompt }', replace: '...prompt !== undefined && { prompt },\n    ...registration.authorizationParameters' }],
+      also: [{ find: "...prompts.size > 0 && { prompt: [...prompts].join(' ') }", replace: "...prompts.size > 0 && { prompt: [...prompts].join(' ') },\n    ...own" }],
       tests: PARAMETERS
     },
-    { name: 'further parameters of the provider are left out', find: '    ...registration.authorizationParameters,\n', replace: '' },
+    { name: 'further parameters of the provider are left out', find: '    ...own,\n', replace: '' },
     { name: 'no resource indicator is sent', find: '...registration.resource !== undefined && { resource: registration.resource },', replace: '' },
-    { name: 'a server is not asked for another account', find: '...prompt !== undefined && { prompt }', replace: '', tests: IDENTITY },
-    { name: 'an empty scope is sent', find: '...scopes.length > 0 && {', replace: '...{', tests: PARAMETERS }
+    { name: 'a server is not asked for another account', find: '...prompt === undefined ? [] : [prompt]', replace: '', tests: IDENTITY },
+    { name: 'an empty scope is sent', find: '...scopes.length > 0 && {', replace: '...{', tests: PARAMETERS },
+    { name: 'a refresh token is asked for where the metadata do not list the scope', find: 'Array.isArray(supported) && supported.includes(OFFLINE_ACCESS)', replace: 'true', tests: PARAMETERS },
+    { name: 'a refresh token is never asked for', find: 'const wanted = offline ?', replace: 'const wanted = offline && scopes.length > 99 ?', tests: PARAMETERS },
+    { name: 'a refresh token is asked for by the login, too', find: 'refreshTokens === true &&', replace: 'refreshTokens !== false &&', tests: PARAMETERS },
+    { name: 'a refresh token is asked for where no scope is', find: ' && scopes.length > 0 && Array', replace: ' && Array', also: [{ find: '...scopes.length > 0 && {', replace: '...[...wanted].length > 0 && {' }], tests: PARAMETERS },
+    { name: 'offline_access comes without its question', find: "(offline ? ['consent'] : [])", replace: '[]', tests: PARAMETERS },
+    { name: "a provider's own prompt is not left as it is", find: "own['prompt']?.split(' ') ?? (offline", replace: "own['prompt']?.split(' ').concat('consent') ?? (offline", tests: PARAMETERS },
+    { name: 'scopes are asked for in another parameter than the provider\'s', find: '[scopeParameter]:', replace: 'scope:', tests: PARAMETERS },
+    { name: 'scopes are joined otherwise than the provider has them', find: 'join(requestScopeSeparator)', replace: "join(' ')", tests: PARAMETERS }
+  ),
+  ...mutationsOf('lib/oauth/client-authentication.ts', AUTHENTICATION,
+    { name: 'the assertion does not say by which key', find: ', ...privateKey.kid !== undefined && { kid: privateKey.kid }', replace: '' },
+    { name: 'the key is imported each time', find: 'imported.set(privateKey, key)', replace: '' },
+    { name: 'another algorithm is used than was chosen', find: "PS: 'RSA-PSS'", replace: "PS: 'RSASSA-PKCS1-v1_5'" },
+    { name: 'a public client sends a secret', find: 'if (clientSecret === undefined) return client.None()', replace: "if (clientSecret === undefined) return client.ClientSecretPost('')", tests: SCRIPTED },
+    { name: 'the secret is sent in the header though the body was asked for', find: "way === 'client_secret_post' ?", replace: 'clientAuthentication === undefined ?', tests: SCRIPTED },
+    { name: 'whoever has a key says only its name', find: 'if (privateKey !== undefined) return signed(privateKey)', replace: '' }
   ),
   ...mutationsOf('lib/oauth/authorization-response.ts', RESPONSE,
     { name: 'a state may be of any form', find: 'state: z.string().regex(RANDOM_TOKEN)', replace: 'state: z.string()' },
@@ -123,8 +140,6 @@ export const oauth = [
     { name: 'a server that cannot be reached is told as wrong metadata', find: '/^(OAUTH_|not_)/.test(reason)', replace: '/./.test(reason)' },
     { name: 'a server that may not be reached is told as one that cannot be reached', find: '/^(OAUTH_|not_)/.test(reason)', replace: '/^(OAUTH_|-)/.test(reason)', tests: ['test/oauth/endpoints.test.ts'] },
     { name: 'the status of a server in trouble is not told', find: 'status >= 500 ? `status ${status}` : ', replace: '' },
-    { name: 'a public client sends a secret', find: 'if (clientSecret === undefined) return client.None()', replace: "if (clientSecret === undefined) return client.ClientSecretPost('')" },
-    { name: 'the secret is sent in the header though the body was asked for', find: "clientAuthentication === 'client_secret_post' ?", replace: 'clientAuthentication === undefined ?' },
     { name: 'a server that knows no account selection is asked for it', find: "Array.isArray(supported) && supported.includes('select_account') ?", replace: 'supported !== null ?', tests: IDENTITY },
     { name: 'a server is asked to sign in anew though it knows account selection', find: "Array.isArray(supported) && supported.includes('select_account') ?", replace: 'supported === null ?', tests: IDENTITY }
   ),

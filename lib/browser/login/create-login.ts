@@ -23,7 +23,7 @@ export function createLogin (oidc: OidcLogin, { principal, sessions, ring, cooki
   return {
     login: {
       // The nonce of the id_token binds the code of a confidential client by itself (RFC 9700 section 2.1.1), and Entra does not announce PKCE.
-      registration: { ...oidc, name: 'the login', assumesS256: oidc.clientSecret !== undefined },
+      registration: { ...oidc, name: 'the login', assumesS256: oidc.clientSecret !== undefined || oidc.privateKey !== undefined },
       principal,
       pending: createPendingSignIns(ring, cookies, records),
       session

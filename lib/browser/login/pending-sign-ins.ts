@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { hashFields } from '../../encoding.js'
 import { createRecords, type RecordServices } from '../../state/records.js'
 import type { KeyRing } from '../../vault/key-ring.js'
+import { createBindingCookies } from '../binding-cookies.js'
 import type { Cookies } from '../cookies.js'
 import { createSeals } from '../seals.js'
-import { createStateCookies } from '../state-cookies.js'
 
 /** How long somebody has at the authorization server. */
 const LIFETIME_MS = 10 * 60_000
@@ -29,21 +29,21 @@ export interface PendingSignIns {
 
 export function createPendingSignIns (ring: KeyRing, cookies: Cookies, services: RecordServices): PendingSignIns {
   const seals = createSeals(ring, `${cookies.beginning} login`, LIFETIME_MS, schema)
-  const stateCookies = createStateCookies(cookies, 'login', LIFETIME_MS)
+  const bindingCookies = createBindingCookies(cookies, 'login', LIFETIME_MS)
   const claimed = createRecords<object>('login-claimed', services)
 
   return {
     async write (request, reply, pending) {
-      stateCookies.write(request, reply, pending.state, await seals.seal(pending))
+      bindingCookies.write(request, reply, pending.state, await seals.seal(pending))
     },
 
     async read (request, state) {
-      const pending = await seals.open(stateCookies.read(request, state))
+      const pending = await seals.open(bindingCookies.read(request, state))
       return pending?.state === state ? pending : null
     },
 
     async claim (reply, state) {
-      stateCookies.clear(reply, state)
+      bindingCookies.clear(reply, state)
       return await claimed.put(hashFields('login state', state), {}, null, LIFETIME_MS) !== null
     }
   }

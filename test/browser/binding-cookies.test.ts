@@ -1,14 +1,14 @@
 import Fastify, { type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { createCookies } from '../../lib/browser/cookies.js'
-import { createStateCookies } from '../../lib/browser/state-cookies.js'
+import { createBindingCookies } from '../../lib/browser/binding-cookies.js'
 
 t.test('T13 five cookies of each kind are kept, the oldest go first, and no kind pushes out another', async t => {
   const jar = new Map<string, string>()
   const app = Fastify()
   t.teardown(() => app.close())
   const cookies = await createCookies(app, true, 'test')
-  const [flows, logins] = [createStateCookies(cookies, 'flow', 60_000), createStateCookies(cookies, 'login', 60_000)]
+  const [flows, logins] = [createBindingCookies(cookies, 'flow', 60_000), createBindingCookies(cookies, 'login', 60_000)]
   app.get('/:do/:state', async (request, reply) => {
     const { do: what, state } = request.params as Record<string, string>
     if (what === 'clear') flows.clearAll(request, reply)

@@ -1,4 +1,5 @@
 import type { Notify } from '../elicitation/completion.js'
+import type { McpSession } from './guarded-call.js'
 
 /** What is used of a server, of either SDK, to tell its client. */
 export interface NotifyingServer {
@@ -6,8 +7,14 @@ export interface NotifyingServer {
   createElicitationCompletionNotifier (elicitationId: string): () => Promise<void>
 }
 
+/** The MCP session that a server is connected to now: it may be connected to another client later. */
+export function mcpSessionOf (server: NotifyingServer): McpSession {
+  const transport = server.transport ?? server
+  return { identity: transport, createNotify: elicitationId => createNotify(server, transport, elicitationId) }
+}
+
 /** Tells the client of a server, as long as the server is connected to it by this transport. Keeps neither alive. */
-export function createNotify (server: NotifyingServer, transport: object, elicitationId: string): Notify | null {
+function createNotify (server: NotifyingServer, transport: object, elicitationId: string): Notify | null {
   try {
     server.createElicitationCompletionNotifier(elicitationId)
   } catch {

@@ -34,11 +34,11 @@ export function createConnection (place: Place, stored: StoredGrant, services: C
     return latest
   }
 
-  /** @returns `null` when there is no other access token than the one that was refused */
+  /** @returns `null` when there is no other access token than the one that was refused, and none to be had */
   async function renew (refused: StoredGrant): Promise<StoredGrant | null> {
     assertNotEnded()
     const fresh = await services.renew(place, refused)
-    return fresh.kind !== 'fresh' || fresh.stored.version === refused.version ? null : take(fresh)
+    return fresh.kind === 'fresh' && fresh.stored.version === refused.version ? null : take(fresh)
   }
 
   return Object.freeze({
@@ -61,7 +61,7 @@ export function createConnection (place: Place, stored: StoredGrant, services: C
       if (response.status !== 401 || !repeatable) return response
       const renewed = await renew(used)
       if (renewed === null) return response
-      await response.body?.cancel()
+      response.body?.cancel().catch(() => {})     // nobody reads it
       return await send(request(), renewed)
     },
     async disconnect () {

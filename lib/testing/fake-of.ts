@@ -24,7 +24,7 @@ function quirksOf (provider: Provider): FakeQuirks {
   const { clientId, clientSecret, clientAuthentication, tokenRequestFormat, scopeParameter, requestScopeSeparator, scopeSeparator, tokenResponsePath, requestHeaders } = provider
   return {
     clientId,
-    ...clientSecret !== undefined && { clientSecret, clientAuthentication },
+    ...clientSecret !== undefined && clientAuthentication !== 'private_key_jwt' && { clientSecret, clientAuthentication },
     tokenRequestFormat,
     scopeParameter,
     requestScopeSeparator,

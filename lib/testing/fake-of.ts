@@ -24,9 +24,7 @@ function quirksOf (provider: Provider): FakeQuirks {
   const { clientId, clientSecret, clientAuthentication, tokenRequestFormat, scopeParameter, requestScopeSeparator, scopeSeparator, tokenResponsePath, requestHeaders } = provider
   return {
     clientId,
-    // One with a key of its own is not asked how it authenticates.
-    ...clientSecret !== undefined && { clientSecret },
-    ...clientSecret !== undefined && clientAuthentication !== 'private_key_jwt' && { clientAuthentication },
+    ...clientSecret !== undefined && clientAuthentication !== 'private_key_jwt' && { clientSecret, clientAuthentication },
     tokenRequestFormat,
     scopeParameter,
     requestScopeSeparator,

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { setTimeout } from 'node:timers/promises'
 import type { Audit, RefreshFailure } from '../audit-events.js'
 import { hashFields } from '../encoding.js'
-import { AdapterFailedError } from '../errors.js'
+import { AdapterFailedError, StoreContentionError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
 import { refreshedGrant } from '../oauth/grant.js'
@@ -92,6 +92,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
   function start (place: Place, seen: StoredGrant): Promise<Fresh> {
     const running = underWay.get(seen.id)
     if (running !== undefined) return running
+    if (closing.signal.aborted) return Promise.resolve(later())      // nobody would wait for what it gives
     const flight = refresh(place, seen).finally(() => underWay.delete(seen.id))
     underWay.set(seen.id, flight)
     return flight
@@ -150,7 +151,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
         else if (now === null) await services.discard(place, grant)
         return outcomeOf(now)
       } catch (error) {
-        if (!(error instanceof AdapterFailedError) || delayMs === null) {
+        if (!(error instanceof AdapterFailedError || error instanceof StoreContentionError) || delayMs === null) {
           audit('refresh.unsaved', facts, { err: error })
           throw error
         }

@@ -184,7 +184,7 @@ export interface IdentityDefinition {
   readonly labels?: readonly string[]
 }
 
-/** A request that takes a grant back. Status 200 to 299, 400 and 404 mean that it is gone. */
+/** A request that takes a grant back. Status 200 to 299 without an `error` in its JSON, 400 and 404 mean that it is gone. */
 export interface RevocationRequest {
   readonly url: string
   readonly method: 'POST' | 'DELETE'

@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import type { Grant, Provider } from '../types.js'
 import { forRevocation, type Configuration } from './configuration.js'
-import { inDialect } from './dialect.js'
+import { inDialect, parseJson, valueAt } from './dialect.js'
 import { codesIn, retryAfter } from './error-answer.js'
 import { failureReason } from './failure.js'
 import { createOutboundFetch } from './outbound.js'
@@ -73,12 +73,18 @@ async function revokeInOwnWay (provider: Provider, makeRequest: NonNullable<Prov
   try {
     const response = await inDialect(provider, () => false, createOutboundFetch(provider))(request.url, request.init)
     const { ok, status } = response
-    if (ok || status === 400 || status === 404) return { kind: 'revoked' }
+    if (ok) return await isRefusedInBody(response) ? { kind: 'refused', reason: 'an error with status 200' } : { kind: 'revoked' }
+    if (status === 400 || status === 404) return { kind: 'revoked' }
     const reason = `status ${status}`
     return isForLater(status) ? { kind: 'later', reason, ...retryAfter(response) } : { kind: 'refused', reason }
   } catch (error) {
     return notAnswered(error)
   }
+}
+
+/** Some servers answer an error with status 200. */
+async function isRefusedInBody (response: Response): Promise<boolean> {
+  return typeof valueAt(parseJson(await response.text()), 'error') === 'string'
 }
 
 /** Whether a status says nothing of the request: the server was not able to look at it. */

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60_000
 const QUIRKS = { github: { refreshTokens: 'single-use', tellsExpiry: true, accessTokenTtlSeconds: 8 * 60 * 60 } } as const
 
 for (const name of PRESET_NAMES) {
-  t.test(`${name}: connect, call, refresh, and each class of failure`, async t => {
+  t.test(`${name}: connect, call, refresh, each class of failure, disconnect`, async t => {
     const { fake, provider } = await fakePreset(t, name, { ...QUIRKS[name as keyof typeof QUIRKS], now: () => Date.now() })
     const { server, browser, call, connect, follow } = await startWithFake(t, fake, provider)
     const expire = (): void => {
@@ -57,5 +57,13 @@ for (const name of PRESET_NAMES) {
     t.equal(fake.counts.refreshes, refreshes, 'what is dead is not tried again')
     t.match(asked.kind === 'link' && await follow(asked.url), /\/done$/)
     t.match(await call(), { kind: 'done', text: /^200 / })
+
+    const location = String((await browser.press('/connect', '/acme/disconnect')).headers.location)
+    const hasWay = provider.revocationRequest !== undefined || provider.endpoints === undefined || provider.endpoints.revocation !== undefined
+    t.equal(fake.counts.revocations > 0, hasWay, 'the provider is told, if it can be')
+    const said = (await browser.get(location)).body
+    t.match(said, hasWay ? /ended/ : /settings/)
+    t.equal(await server.vaultRows(), '[]')
+    t.match(await call(), { kind: 'link' })
   })
 }

@@ -103,7 +103,7 @@ export interface AuditEvents {
   'vault.read': AuditedConnection
   /** A grant was stored. */
   'vault.written': AuditedConnection
-  /** A grant was deleted: the user has disconnected, or another attempt has won. */
+  /** A connection, or an account of it, was deleted: it was disconnected, or another attempt has won. */
   'vault.deleted': AuditedConnection
   /** A grant cannot be opened: it was changed or moved, or the key with this id is not in `keys`. */
   'vault.decrypt_failed': AuditedConnection & { readonly keyId: string }

@@ -3,6 +3,9 @@ import type { Connection } from '../types.js'
 import type { StoredGrant } from './entry.js'
 import type { Fresh, Place, Refreshing } from './refreshing.js'
 
+/** What another process had got when a token was refused may have grown old as well. One that is new is not renewed. */
+const MAX_SENDS = 3
+
 /** Makes the handle that a guarded handler receives. */
 export function createConnection (place: Place, stored: StoredGrant, refreshing: Pick<Refreshing, 'fresh' | 'renew'>): Connection {
   const { key, provider: { name, apiOrigins } } = place
@@ -38,13 +41,19 @@ export function createConnection (place: Place, stored: StoredGrant, refreshing:
       if (!apiOrigins.includes(url.origin)) throw new ApiOriginError(apiOrigins.join(', '), url.origin)
       const request = (): Request => new Request(input instanceof Request ? input : url, withDuplex(init))
       const repeatable = !(input instanceof Request && input.body !== null) && !isStream(init?.body)
-      const used = take(await refreshing.fresh(place, latest))
-      const response = await send(request(), used)
-      if (response.status !== 401 || !repeatable) return response
-      const renewed = await renew(used)
-      if (renewed === null) return response
-      await response.body?.cancel()
-      return await send(request(), renewed)
+      let used = take(await refreshing.fresh(place, latest))
+      for (let sends = 1; ; sends++) {
+        const response = await send(request(), used)
+        if (response.status !== 401 || sends === MAX_SENDS) return response
+        if (!repeatable) {
+          renew(used).catch(() => {})       // for the next one
+          return response
+        }
+        const renewed = await renew(used)
+        if (renewed === null) return response
+        await response.body?.cancel()
+        used = renewed
+      }
     }
   })
 }

@@ -116,14 +116,6 @@ t.test('missing scopes: granted and missing ones are asked for, on the live reco
   t.match(server.log.join(''), /"level":40.*"provider":"acme","missing":\["issues:admin"\].*scopeSeparator/)
 })
 
-t.test('an expired grant is asked for again', async t => {
-  const server = await startServer(t)
-  const { url, session } = await server.elicit(A)
-  await connect(server, url)
-  advance(t, 3600_000)
-  t.equal((await rejection(session.client.callTool({ name: 'issues' }))).code, -32042)
-})
-
 t.test('authorize is asked at the guard, at the page, at the button and at the redirection endpoint', async t => {
   let allowed = true
   const asked: string[] = []

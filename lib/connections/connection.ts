@@ -8,6 +8,9 @@ export interface ConnectionServices extends Pick<Refreshing, 'fresh' | 'renew'> 
   disconnect (place: Place, stored: StoredGrant): Promise<Disconnected | null>
 }
 
+/** What another process had got when a token was refused may have grown old as well. One that is new is not renewed. */
+const MAX_SENDS = 3
+
 /** Makes the handle that a guarded handler receives. */
 export function createConnection (place: Place, stored: StoredGrant, services: ConnectionServices): Connection {
   const { key, provider: { name, apiOrigins } } = place
@@ -56,13 +59,19 @@ export function createConnection (place: Place, stored: StoredGrant, services: C
       if (!apiOrigins.includes(url.origin)) throw new ApiOriginError(apiOrigins.join(', '), url.origin)
       const request = (): Request => new Request(input instanceof Request ? input : url, withDuplex(init))
       const repeatable = !(input instanceof Request && input.body !== null) && !isStream(init?.body)
-      const used = await fresh()
-      const response = await send(request(), used)
-      if (response.status !== 401 || !repeatable) return response
-      const renewed = await renew(used)
-      if (renewed === null) return response
-      response.body?.cancel().catch(() => {})     // nobody reads it
-      return await send(request(), renewed)
+      let used = await fresh()
+      for (let sends = 1; ; sends++) {
+        const response = await send(request(), used)
+        if (response.status !== 401 || sends === MAX_SENDS) return response
+        if (!repeatable) {
+          renew(used).catch(() => {})       // for the next one
+          return response
+        }
+        const renewed = await renew(used)
+        if (renewed === null) return response
+        response.body?.cancel().catch(() => {})     // nobody reads it
+        used = renewed
+      }
     },
     async disconnect () {
       ending ??= services.disconnect(place, latest).catch((error: unknown) => {

@@ -95,12 +95,12 @@ t.test('an API that always says 401 has no token renewed with each call', async 
   t.equal(presented().length, 2)
 })
 
-t.test('a 401 of a grant that has ended, or of a provider in trouble, is the handler\'s, and the provider is not asked with each call', async t => {
+t.test('a 401 of a grant that has ended, or of a provider in trouble, ends in an error that says so, and the provider is not asked with each call', async t => {
   for (const [status, error] of [[400, 'invalid_grant'], [503, 'later'], [401, 'invalid_client']] as const) {
     const { scripted, connection, url, sent, presented, one, now } = await startRefused(t)
     scripted.script = { refresh: ({ response }) => json(response, { error }, status) }
     for (let i = 1; i < 4; i++) {
-      t.equal((await connection.fetch(url)).status, 401)
+      await t.rejects(connection.fetch(url), { code: error === 'invalid_grant' ? 'FST_MCP_CONNECT_GRANT_ENDED' : 'FST_MCP_CONNECT_REFRESH_FAILED' })
       t.equal(sent().length, i)
     }
     t.equal(presented().length, 1)

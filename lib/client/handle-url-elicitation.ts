@@ -37,7 +37,7 @@ export function handleUrlElicitation (client: McpClientLike, options: UrlElicita
 
   return {
     async run (call, { signal } = {}) {
-      const asked: Asked = { urls: new Set(), underWay: 0, rounds: 0 }
+      const asked: Asked = { urls: new Set(), underWay: 0, rounds: 0, failure: undefined }
       return await runs.run(asked, async () => await runWithElicitations(services, { call, asked, signal }))
     },
     close () {

@@ -56,8 +56,8 @@ async function start (t: Test, sdk: 'v1' | 'v2', options?: Parameters<typeof sta
     stream: async (token, session, signal) => await fetch(url, {
       headers: { accept: 'text/event-stream', authorization: `Bearer ${token}`, ...inSession(session) }, ...signal !== undefined && { signal }
     }),
-    // The first is that of start-up.
-    closed: async index => await Promise.race([closings[index + 1]!.then(() => true), setTimeout(30_000, false, { ref: false })]),
+    // The first two are those of start-up.
+    closed: async index => await Promise.race([closings[index + 2]!.then(() => true), setTimeout(30_000, false, { ref: false })]),
     request
   }
 }

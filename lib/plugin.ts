@@ -39,7 +39,7 @@ import { isOidcLogin } from './oidc-login.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
 import { auditIdsOf, parsePrincipal } from './principal.js'
-import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfTrustProxy } from './start-up.js'
+import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfNoProviders, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
 import { createLeases } from './state/leases.js'
 import { createLimiter, type Limiter } from './state/limiter.js'
@@ -76,6 +76,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   warnOfMemory(log, { vault: settings.vault, state: store.state, bus: store.bus })
   warnOfTrustProxy(app, settings)
   warnOfLoopback(log, settings)
+  warnOfNoProviders(log, settings)
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)

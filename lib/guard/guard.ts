@@ -70,7 +70,7 @@ export function createDecide (services: GuardServices): Decide {
     const made = services.principal(claims)
     const principal = parsePrincipal(made)
     if (principal !== null) return principal
-    log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${explainInvalidPrincipal(made)}. Have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
+    log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${explainInvalidPrincipal(made)}. If a claim is missing, have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
     throw new BlockedError('no_principal', texts.NO_PRINCIPAL)
   }
 
@@ -179,7 +179,17 @@ export function createDecide (services: GuardServices): Decide {
     return await decide(principal, requirements, call, attempts - 1, waited)
   }
 
+  let toldOfAnother = false
+
+  /** Nothing can be known of its client, who gets no links. */
+  function warnOfAnotherServer ({ connected }: GuardedCall): void {
+    if (connected || toldOfAnother) return
+    toldOfAnother = true
+    log.warn('mcp-connect: a guard was made for another server than the one that is called, so that nobody gets a link; call app.mcpConnect.for(server) in createServer, with each server that it makes')
+  }
+
   return async (requirements, call) => {
+    warnOfAnotherServer(call)
     let principal: Principal | undefined
     try {
       principal = identify(call)

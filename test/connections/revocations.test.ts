@@ -1,85 +1,15 @@
-import Fastify from 'fastify'
-import { randomBytes } from 'node:crypto'
-import t, { type Test } from 'tap'
-import type { AuditEvent } from '../../lib/audit-events.js'
-import { createConnections, type Connections } from '../../lib/connections/connections.js'
-import { createDisconnecting, type Disconnecting } from '../../lib/connections/disconnecting.js'
-import type { StoredGrant } from '../../lib/connections/entry.js'
-import { LISTS, MAX_LENGTH } from '../../lib/connections/pending-revocations.js'
-import { createRevocations, type Revocations } from '../../lib/connections/revocations.js'
-import { allowLoopbackHttp, defineProvider, memoryStore } from '../../lib/index.js'
-import { createConfigurations } from '../../lib/oauth/configuration.js'
-import { createAudit } from '../../lib/ops/audit.js'
+import t from 'tap'
+import { createDisconnecting } from '../../lib/connections/disconnecting.js'
+import { memoryStore } from '../../lib/index.js'
 import { auditIdsOf } from '../../lib/principal.js'
-import type { FakeProvider } from '../../lib/testing/index.js'
-import type { Store } from '../../lib/storage.js'
-import type { Account, Principal, Provider } from '../../lib/types.js'
-import { createKeyRing } from '../../lib/vault/key-ring.js'
-import { createSealer } from '../../lib/vault/sealer.js'
+import type { Provider } from '../../lib/types.js'
 import { advance } from '../fixtures/clock.js'
+import { connect, left, providerOf, start, startProcess, user } from '../fixtures/ending.js'
 import { pause } from '../fixtures/pause.js'
 import { plainClient } from '../fixtures/plain-client.js'
 import { startFake } from '../fixtures/presets.js'
 
-const user = (subject: string, tenant = 'T1'): Principal => ({ issuer: 'https://login.example.com', subject, tenant })
 const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
-const sealer = createSealer(createKeyRing([randomBytes(32)]))
-
-interface Process {
-  readonly connections: Connections
-  readonly revocations: Revocations
-  readonly disconnecting: Disconnecting
-  readonly audit: AuditEvent[]
-  /** The names of the events of revocations, with their cause. */
-  told (): string[]
-}
-
-const providerOf = (fake: FakeProvider, change: object = {}): Provider =>
-  defineProvider({ name: 'Fake', issuer: fake.issuer, clientId: 'client', clientSecret: 'secret', apiOrigins: [fake.issuer], [allowLoopbackHttp]: true, ...change })
-
-/** One of several processes that share a store. */
-function startProcess (store: Store, providers: Readonly<Record<string, Provider>>): Process {
-  const { log } = Fastify()
-  const events: AuditEvent[] = []
-  const audit = createAudit(log, event => events.push(event))
-  const services = { ...store, sealer, audit, log }
-  const connections = createConnections({ ...services, resealing: { lazily () {} } })
-  const configured = new Map(Object.entries(providers))
-  const revocations = createRevocations({ ...services, connections, providers: configured, configuration: createConfigurations() })
-  const disconnecting = createDisconnecting({ connections, revocations, providers: configured, endFlows: async () => {}, endSessions: async () => {}, audit })
-  return {
-    connections,
-    revocations,
-    disconnecting,
-    audit: events,
-    told: () => events.filter(({ event }) => event.startsWith('revocation.')).map(({ event, ...facts }) => [event, ...'cause' in facts ? [facts.cause] : []].join(' '))
-  }
-}
-
-/** Connects somebody. */
-async function connect ({ connections }: Process, fake: FakeProvider, principal: Principal, provider: Provider, key = 'acme', account?: Account): Promise<StoredGrant & { works: () => Promise<boolean> }> {
-  const client = plainClient(fake)
-  const { access_token: accessToken, refresh_token: refreshToken } = (await client.connect()).tokens as Record<string, string>
-  const grant = { accessToken: accessToken!, refreshToken: refreshToken!, scopes: [], requestedScopes: [], ...account !== undefined && { account } }
-  return { ...await connections.save(principal, key, provider, grant, null, async () => {}), works: async () => (await client.api(accessToken)).status === 200 }
-}
-
-async function start (t: Test): Promise<{ store: Store, fake: FakeProvider, provider: Provider, process: Process }> {
-  const fake = await startFake(t)
-  const provider = providerOf(fake)
-  const store = memoryStore()
-  return { store, fake, provider, process: startProcess(store, { acme: provider }) }
-}
-
-/** Rows of the state store that hold what is to be done. */
-const left = (t: Test, store: Store): () => number => {
-  const rows = new Set<string>()
-  const { put, delete: remove } = store.state
-  t.intercept(store.state, 'put', { value: async (...args: Parameters<typeof put>) => { if (args[0].startsWith('revocations:')) rows.add(args[0]); return await put(...args) } })
-  t.intercept(store.state, 'delete', { value: async (...args: Parameters<typeof remove>) => { rows.delete(args[0]); return await remove(...args) } })
-  return () => rows.size
-}
 
 t.test('COMPLAINTS: disconnect leaves the grant alive at the provider', async t => {
   const { store, fake, provider, process } = await start(t)
@@ -265,47 +195,6 @@ t.test('TEN-06 a provider that is not configured any more, or otherwise, is sent
   }
 })
 
-t.test('after a week nobody tries any more, and that is told', async t => {
-  const { store, fake, provider, process } = await start(t)
-  const rows = left(t, store)
-  await connect(process, fake, user('a'), provider)
-  fake.next('revocation', 'unavailable', 1000)
-  await process.disconnecting.disconnect(user('a'), 'acme')
-  for (let hours = 0; hours < 8 * 24 && rows() > 0; hours += 3) {
-    advance(t, 3 * 60 * MINUTE_MS)
-    await process.revocations.sweep()
-  }
-  t.equal(process.told().at(-1), 'revocation.failed given_up')
-  const tries = process.told().length
-  t.ok(tries > 20 && tries < 60, `${tries} tries`)
-  t.equal(rows(), 0)
-  t.ok(process.audit.at(-1)!.at - process.audit[0]!.at <= 7 * DAY_MS + 3 * 60 * MINUTE_MS)
-})
-
-t.test('lists that are full, and a store that fails: what can be done now is done, and the rest is told to be lost', async t => {
-  const { fake, provider, process } = await start(t)
-  const max = LISTS * MAX_LENGTH
-  const grant = { issuer: provider.issuer, clientId: provider.clientId, grant: { accessToken: 'x' } }
-  for (let i = 0; i < max; i++) await process.revocations.prepare(user(`u${i}`), 'acme', grant)
-  const ended = await connect(process, fake, user('a'), provider)
-  t.match(await process.disconnecting.disconnect(user('a'), 'acme'), [{ atProvider: 'revoked' }])
-  t.equal(await ended.works(), false)
-  await connect(process, fake, user('b'), provider)
-  fake.next('revocation', 'unavailable')
-  t.match(await process.disconnecting.disconnect(user('b'), 'acme'), [{ atProvider: 'lost' }])
-  t.strictSame(process.told(), ['revocation.done', 'revocation.failed lost'])
-
-  const down = await start(t)
-  t.intercept(down.store.state, 'put', { value: async () => { throw new Error('down') } })
-  const gone = await connect(down.process, down.fake, user('a'), down.provider)
-  t.match(await down.process.disconnecting.disconnect(user('a'), 'acme'), [{ atProvider: 'revoked' }])
-  t.equal(await gone.works(), false)
-  await connect(down.process, down.fake, user('b'), down.provider)
-  down.fake.next('revocation', 'unavailable')
-  t.match(await down.process.disconnecting.disconnect(user('b'), 'acme'), [{ atProvider: 'lost' }])
-  t.strictSame(down.process.told(), ['revocation.done', 'revocation.failed lost'])
-})
-
 t.test('VLT-16 a provider without a way, and what cannot be read', async t => {
   const fake = await startFake(t, { revocation: 'none' })
   const provider = providerOf(fake)
@@ -369,54 +258,4 @@ t.test('what is to be done is sealed', async t => {
   await process.disconnecting.disconnect(user('canary-a'), 'acme')
   t.ok(values.length > 1)
   for (const secret of [stored.grant.accessToken, stored.grant.refreshToken!, 'canary-a', fake.issuer]) t.notMatch(values.join(), secret)
-})
-
-t.test('removePrincipal leaves no row, of whichever provider, and nothing of others is touched', async t => {
-  const { store, fake, provider } = await start(t)
-  const before = startProcess(store, { acme: provider, mail: provider, old: provider })
-  const alice = { subject: 'alice' }
-  const own = [
-    await connect(before, fake, user('a'), provider, 'acme', alice),
-    await connect(before, fake, user('a'), provider, 'acme', { subject: 'bob' }),
-    await connect(before, fake, user('a'), provider, 'mail', alice),
-    await connect(before, fake, user('a'), provider, 'old', alice)
-  ]
-  const others = [await connect(before, fake, user('b'), provider), await connect(before, fake, user('a', 'T2'), provider)]
-  const process = startProcess(store, { acme: provider, mail: provider })
-  const { connections, grants } = await process.disconnecting.removePrincipal(user('a'))
-  t.equal(connections, 3)
-  t.match(grants, { revoked: 3, unconfigured: 1, later: 0, spared: 0 })
-  t.strictSame((await store.vault.list({ owner: auditIdsOf(user('a')).principal, limit: 10 })).entries, [])
-  t.equal((await store.vault.list({ limit: 10 })).entries.length, 2)
-  t.strictSame(await Promise.all(own.map(one => one.works())), [false, false, false, true])
-  for (const one of others) t.equal(await one.works(), true)
-  t.strictSame(process.told().sort(), ['revocation.done', 'revocation.done', 'revocation.done', 'revocation.failed unconfigured'])
-  t.match(process.audit.filter(({ event }) => event === 'vault.deleted').map(event => 'provider' in event && event.provider).sort(), ['?', 'acme', 'mail'])
-  t.match(await process.disconnecting.removePrincipal(user('a')), { connections: 0, grants: { revoked: 0 } })
-})
-
-t.test('removePrincipal: more connections than a page, what cannot be read, and one that is stored meanwhile', async t => {
-  const { store, fake, provider } = await start(t)
-  const keys = Array.from({ length: 120 }, (_, i) => `p${i}`)
-  const process = startProcess(store, Object.fromEntries(keys.map(key => [key, provider])))
-  const { tokens } = await plainClient(fake).connect()
-  const grant = { accessToken: String(tokens['access_token']), scopes: [], requestedScopes: [] }
-  for (const key of keys.slice(0, -1)) await process.connections.save(user('a'), key, provider, grant, null, async () => {})
-  const { entries: [entry] } = await store.vault.list({ limit: 1 })
-  await store.vault.put(entry!.owner, entry!.name, 'broken', (await store.vault.get(entry!.owner, entry!.name))!.revision)
-  const { delete: remove } = store.vault
-  let between = true
-  t.intercept(store.vault, 'delete', {
-    value: async (...args: Parameters<typeof remove>) => {
-      if (between) {
-        between = false
-        await process.connections.save(user('a'), keys.at(-1)!, provider, grant, null, async () => {})
-      }
-      return await remove(...args)
-    }
-  })
-  const { connections, grants } = await process.disconnecting.removePrincipal(user('a'))
-  t.equal(connections, 120)
-  t.match(grants, { revoked: 119, unreadable: 1 })
-  t.strictSame((await store.vault.list({ limit: 10 })).entries, [])
 })

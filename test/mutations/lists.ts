@@ -1,3 +1,4 @@
+import { accountPages, accounts, identity, undecidedGrants } from './accounts.js'
 import { answers } from './browser-answers.js'
 import { callback } from './browser-callback.js'
 import { forms } from './browser-forms.js'
@@ -10,17 +11,19 @@ import { guard } from './guard.js'
 import type { Mutation } from './mutation.js'
 import { oauth } from './oauth.js'
 import { outbound } from './outbound.js'
+import { revocation, revocationRequests } from './revocation.js'
 import { state } from './state.js'
 import { vault } from './vault.js'
 
 /** All mutations, by folder of lib. */
 export const lists: Readonly<Record<string, readonly Mutation[]>> = {
-  browser: [...pages, ...forms, ...callback, ...login, ...answers],
+  browser: [...pages, ...forms, ...callback, ...login, ...answers, ...accountPages],
   client,
-  elicitation,
+  connections: [...accounts, ...revocation],
+  elicitation: [...elicitation, ...undecidedGrants],
   endpoint,
   guard,
-  oauth: [...oauth, ...outbound],
+  oauth: [...oauth, ...outbound, ...identity, ...revocationRequests],
   state,
   vault
 }

@@ -4,6 +4,7 @@ import { mutationsOf } from './mutation.js'
 const ACCOUNTS = ['test/browser/accounts.test.ts']
 const DECIDING = ['test/browser/deciding.test.ts']
 const REVOKING = ['test/browser/revoking.test.ts']
+const UNDER_WAY = ['test/browser/revoking-under-way.test.ts']
 const PLACEMENT = ['test/connections/placement.test.ts']
 const CONNECTIONS = ['test/connections/connections.test.ts']
 const UNDECIDED = ['test/elicitation/undecided-grants.test.ts']
@@ -39,7 +40,7 @@ export const accountPages = [
     { name: 'what was decided is asked again', find: 'await undecidedGrants.take(hash)\n        audit', replace: 'audit', tests: ACCOUNTS },
     { name: 'what was decided is not told', find: "audit('account.decided', {", replace: 'void ({', tests: ACCOUNTS },
     { name: 'what was decided is ended later all the same', find: 'await revocations.keep(attempt)\n        if', replace: 'if' },
-    { name: 'a grant that nobody wants stays at its provider', find: "if (choice === 'discard') await discard(found)", replace: '', tests: REVOKING },
+    { name: 'a grant that nobody wants stays at its provider', find: "if (choice === 'discard') await discard(found)", replace: '', tests: UNDER_WAY },
     { name: 'a grant that was decided on while its user disconnected stays at its provider', find: 'if (error instanceof DisconnectedError && await', replace: 'if (error === null && await' },
     { name: 'a decision that failed holds its link', find: 'await elicitations.release(hash, holder).catch(() => {})', replace: '' },
     { name: 'a link whose new account was forgotten stays held', find: 'await elicitations.release(hash, holder)\n      return', replace: 'return', tests: ACCOUNTS }
@@ -70,7 +71,7 @@ export const accountPages = [
     { name: 'another account replaces the one that is connected', find: "if (placement.kind === 'clear') {", replace: "if (placement.kind !== 'never' as string) {" },
     { name: 'a link whose user has to decide stays held', find: "if (finished === 'undecided') await elicitations.release(hash, holder)", replace: '' },
     { name: 'a grant that nobody decides on stays at its provider', find: 'await revocations.discardLater(principal, key, { issuer, clientId, grant }, holder, DECISION_TTL_MS)', replace: '', tests: DECIDING },
-    { name: 'a grant that cannot be stored stays at its provider', find: 'await revocations.discard(principal, flow.provider, { issuer: provider.issuer, clientId: provider.clientId, grant })', replace: '', tests: REVOKING }
+    { name: 'a grant that cannot be stored stays at its provider', find: 'await revocations.discard(principal, flow.provider, { issuer: provider.issuer, clientId: provider.clientId, grant })', replace: '', tests: UNDER_WAY }
   ),
   ...mutationsOf('lib/browser/pages/account.ts', DECIDING,
     { name: 'the account that is connected is not escaped', find: '<strong>${old}</strong>', replace: '<strong>!${old}</strong>' },

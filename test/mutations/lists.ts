@@ -1,10 +1,11 @@
-import { accountPages, accounts, identity, undecidedGrants } from './accounts.js'
+import { accountPages, accounts, grants, identity, undecidedGrants } from './accounts.js'
 import { answers } from './browser-answers.js'
 import { callback } from './browser-callback.js'
 import { forms } from './browser-forms.js'
 import { login } from './browser-login.js'
 import { pages } from './browser-pages.js'
 import { client } from './client.js'
+import { connections, leases } from './connections.js'
 import { elicitation } from './elicitation.js'
 import { endpoint } from './endpoint.js'
 import { guard } from './guard.js'
@@ -19,12 +20,12 @@ import { vault } from './vault.js'
 export const lists: Readonly<Record<string, readonly Mutation[]>> = {
   browser: [...pages, ...forms, ...callback, ...login, ...answers, ...accountPages],
   client,
-  connections: [...accounts, ...revocation],
+  connections: [...connections, ...accounts, ...revocation, ...grants],
   elicitation: [...elicitation, ...undecidedGrants],
   endpoint,
   guard,
   oauth: [...oauth, ...outbound, ...identity, ...revocationRequests],
-  state,
+  state: [...state, ...leases],
   vault
 }
 

@@ -5,6 +5,8 @@ const REVOCATIONS = ['test/connections/revocations.test.ts']
 const LOST = ['test/connections/revocations-lost.test.ts']
 const REMOVING = ['test/connections/remove-principal.test.ts']
 const REVOKING = ['test/browser/revoking.test.ts']
+const ELSEWHERE = ['test/browser/revoking-elsewhere.test.ts']
+const UNDER_WAY = ['test/browser/revoking-under-way.test.ts']
 const DISCONNECTING = ['test/browser/disconnecting.test.ts']
 const REQUEST = ['test/oauth/revocation-request.test.ts']
 const DIALECT = ['test/oauth/dialect.test.ts']
@@ -27,8 +29,8 @@ export const revocation = [
     { name: 'what somebody else has deleted is remembered', find: 'if (removed === null) await Promise.all(prepared.map(revocations.abandon))', replace: '' },
     { name: 'what cannot be read is told as ended', find: 'removed.length === 0 ? [unreadable(principal, provider)] : await', replace: 'await' },
     { name: 'that what was deleted could not be read is not told', find: "audit('revocation.failed', { ...auditIdsOf(principal), provider, cause: 'unreadable' })", replace: '' },
-    { name: 'a flow that is under way brings back what was removed', find: 'await Promise.all([...providers.keys()].map(async key => await endFlows(principal, key)))', replace: '', tests: REVOKING },
-    { name: 'whoever was removed stays signed in', find: 'await endSessions(principal)', replace: '', tests: REVOKING },
+    { name: 'a flow that is under way brings back what was removed', find: 'await Promise.all([...providers.keys()].map(async key => await endFlows(principal, key)))', replace: '', tests: UNDER_WAY },
+    { name: 'whoever was removed stays signed in', find: 'await endSessions(principal)', replace: '', tests: ELSEWHERE },
     { name: 'what is removed stays at its provider', find: '...await carryOut([...prepared.values()].flat())', replace: '', tests: REMOVING },
     { name: 'what is removed and cannot be read is not counted', find: 'for (const { atProvider } of [...unread, ', replace: 'for (const { atProvider } of [', tests: REMOVING }
   ),

@@ -82,6 +82,7 @@ t.test('a form decides on the account that was shown, and on no later one', asyn
   const question = await follow(link)
   const replace = findForm(await browser.get(question), '/account/replace')
   t.equal(await press(question, '/account/discard'), link)
+  await refused(t, server, () => browser.get(question), { status: 409, code: 'CONSUMED' })
   fake.account = carol
   t.equal(await follow(link), question)
   await refused(t, server, () => browser.post(replace.action, replace.fields), { status: 403, code: 'CSRF_FAILED', event: 'csrf.failed' })

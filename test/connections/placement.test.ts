@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findAccount, withGrant, withoutGrants, type VaultEntry } from '../../lib/connections/entry.js'
+import { findAccount, findSuccessor, withGrant, withoutGrants, type VaultEntry } from '../../lib/connections/entry.js'
 import { placeGrant, targetOf } from '../../lib/connections/placement.js'
 import type { Account } from '../../lib/types.js'
 import { storedGrant } from '../fixtures/grants.js'
@@ -51,4 +51,11 @@ t.test('COMPLAINTS: the second account overwrites the first. Accounts keep their
   t.strictSame(ids(withGrant(unknown, grantOf('unknown too'), null)), ['unknown too'], 'two that nobody could tell apart are one')
   t.strictSame(ids(withoutGrants(both, ({ id }) => id === 'one')), ['two'])
   t.equal(withoutGrants(both, () => true), null)
+})
+
+t.test('a handle goes on with its account, also when the user has connected that again', async t => {
+  const again = grantOf('again', { subject: '1' })
+  t.equal(findSuccessor(both, one), one)
+  t.equal(findSuccessor({ accounts: [two, again] }, one), again)
+  t.equal(findSuccessor({ accounts: [two] }, one), undefined, 'another account is none of its own')
 })

@@ -107,7 +107,7 @@ export const accounts = [
     { name: 'a new account is the default', find: 'at === -1 ? others.length :', replace: 'at === -1 ? 0 :' },
     { name: 'an account that is renewed loses its place', find: 'accounts.slice(0, at).filter(one => !isReplaced(one)).length', replace: 'others.length' },
     { name: 'what is taken out stays', find: 'accounts.filter(one => !isGone(one))', replace: 'accounts' },
-    { name: 'a handle loses its account when the user connects again', find: ' ?? accounts.find(({ grant }) => isSameAccount(grant.account, stored.grant.account))', replace: '', tests: ['test/connections/refreshing.test.ts'] }
+    { name: 'a handle loses its account when the user connects again', find: ' ?? accounts.find(({ grant }) => isSameAccount(grant.account, stored.grant.account))', replace: '' }
   ),
   ...mutationsOf('lib/connections/connections.ts', CONNECTIONS,
     { name: 'grants of another issuer count', find: 'withoutGrants(found, one => one.issuer !== issuer)', replace: 'withoutGrants(found, () => false)' },

@@ -30,5 +30,5 @@ export type { Bus, Revision, StateStore, Store, Stored, TokenVault } from './sto
 export type { ConnectionOf, ContextOf, Guard, McpConnect, McpConnectProviders, McpServerLike, ProviderName, RequireOptions, ResealOptions, ResealReport } from './decorator.js'
 export type {
   Account, BrowserIdentity, BrowserUser, Claims, ClientKey, ClientRegistration, Connection, LimitOption, Limits, McpConnectOptions, OidcLogin, OidcLoginOptions,
-  Principal, Provider, ProviderDefinition, RegistrationOptions
+  Principal, Provider, ProviderDefinition, RegistrationOptions, TenantProvider, TenantProviderDefinition, TenantRegistration
 } from './types.js'

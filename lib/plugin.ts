@@ -24,7 +24,7 @@ import { createDeclines } from './elicitation/declines.js'
 import { createElicitations } from './elicitation/elicitations.js'
 import { createFlows, FLOW_TTL_MS } from './elicitation/flows.js'
 import { createUndecidedGrants } from './elicitation/undecided-grants.js'
-import { OptionsError } from './errors.js'
+import { OptionsError, UnknownProviderError } from './errors.js'
 import { createGuard } from './guard/create-guard.js'
 import { createDecide } from './guard/guard.js'
 import { loadSdkV1Copies } from './guard/sdk-v1-copies.js'
@@ -35,6 +35,7 @@ import { isOidcLogin } from './oidc-login.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
 import { auditIdsOf, parsePrincipal } from './principal.js'
+import { createResolveProvider, redirectSegment } from './providers/tenant-registrations.js'
 import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
 import { createLeases } from './state/leases.js'
@@ -85,6 +86,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const resealing = createResealing({ vault, sealer, audit, log })
   const connections = createConnections({ vault, sealer, resealing, audit })
   const configuration = createConfigurations()
+  const resolveProvider = createResolveProvider(providers, log)
   const refreshing = createRefreshing({
     connections,
     leases: createLeases('refresh-lease', records, LEASE_MS),
@@ -112,6 +114,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       browser: identity,
       login,
       providers,
+      resolveProvider,
       authorize,
       elicitations,
       declines,
@@ -128,7 +131,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     })
   }, { prefix })
 
-  const redirectUris = [...isOidcLogin(browser) ? [urls.login('callback')] : [], ...[...providers.keys()].map(urls.redirectUri)]
+  const redirectUris = [...isOidcLogin(browser) ? [urls.login('callback')] : [], ...[...providers.keys()].map(key => urls.redirectUri(key))]
   log.info({ redirectUris }, 'mcp-connect: these redirect URIs must be registered, each at its authorization server')
 
   const copies = await loadSdkV1Copies()
@@ -138,6 +141,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const decide = createDecide({
     connections,
     refreshing,
+    resolveProvider,
     elicitations,
     declines,
     completion,
@@ -159,6 +163,11 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       const { requireConnection } = createGuard({ server, copies: copies(), loadSdkV2, providers, decide })
       // The overloads are told apart at run time, by parseRequirements.
       return { requireConnection } as Guard<ContextOf<S>>
+    },
+    redirectUri (key, issuer) {
+      const provider = providers.get(key)
+      if (provider === undefined) throw new UnknownProviderError(key, [...providers.keys()].join(', '))
+      return urls.redirectUri(key, issuer === undefined || issuer === provider.issuer ? undefined : redirectSegment(issuer))
     },
     reseal: resealing.all,
     async revokeBrowserSessions (principal) {

@@ -4,7 +4,7 @@ const REFRESHING = ['test/connections/refreshing.test.ts']
 const RENEWING = ['test/connections/renewing.test.ts']
 
 export const leases = mutationsOf('lib/state/leases.ts', REFRESHING,
-  { name: 'two hold one lease', find: "if (revision === null) return null\n      return {", replace: 'return {' },
+  { name: 'two hold one lease', find: 'if (revision === null) return null\n      return {', replace: 'return {' },
   { name: 'a lease seems to last for ever', find: 'lasts: ms => takenAt + ttlMs - performance.now() > ms', replace: 'lasts: () => true' },
   { name: 'a lease that was lost is extended', find: 'return revision !== null\n', replace: 'takenAt = now\n          return true\n' },
   { name: 'a lease is not given back', find: 'if (revision !== null) await records.delete(key, revision)', replace: '' }
@@ -38,7 +38,7 @@ export const connections = [
   ),
   ...mutationsOf('lib/connections/connection.ts', RENEWING,
     { name: 'a 401 is the end', find: 'response.status !== 401 ||', replace: 'response.status > 0 ||' },
-    { name: 'a body that is used up is sent again', find: 'if (!repeatable) {', replace: "if (sends === 9) {" },
+    { name: 'a body that is used up is sent again', find: 'if (!repeatable) {', replace: 'if (sends === 9) {' },
     { name: 'after a request that cannot be sent twice nothing is renewed', find: 'renew(used).catch(() => {})', replace: '' },
     { name: 'what another process had got is not renewed', find: 'const MAX_SENDS = 3', replace: 'const MAX_SENDS = 2' },
     { name: 'a request is sent again with the same token', find: ' || fresh.stored.version === refused.version', replace: '' },

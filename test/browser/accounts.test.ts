@@ -138,3 +138,24 @@ t.test('a provider that does not tell who its accounts are has one', async t => 
   t.match(await connectAs(server, link, BOB), /\/done$/)
   t.equal(JSON.parse(await server.vaultRows()).length, 1)
 })
+
+t.test('each form of the connections page is about one thing, and about one account', async t => {
+  const { server, question } = await startConflict(t)
+  await press(server, question, '/account/add')
+  const browser = browserOf(server)
+  const shown = await browser.get('/connect')
+  const actions = (ending: string): string[] => [...shown.body.matchAll(new RegExp(`action="([^"]*/accounts/[^"]*/${ending})"`, 'g'))].map(([, action]) => action!)
+  const [first, second] = actions('disconnect').map(action => findForm(shown, action))
+  const connect = findForm(shown, actions('connect')[0]!)
+  const forged = { status: 403, code: 'CSRF_FAILED', event: 'csrf.failed' } as const
+  await refused(t, server, () => browser.post(first!.action, second!.fields), { ...forged, what: 'the account' })
+  await refused(t, server, () => browser.post(findForm(shown, '/default').action, connect.fields), { ...forged, what: 'the default' })
+  await refused(t, server, () => browser.post(findForm(shown, '/acme/add').action, connect.fields), { ...forged, what: 'a further account' })
+
+  t.equal((await browser.post(second!.action, second!.fields)).statusCode, 303)
+  const before = await server.vaultRows()
+  await refused(t, server, () => browser.post(second!.action, second!.fields), { status: 404, code: 'NOT_FOUND', what: 'an account that is gone is not all of them' })
+  t.equal(await server.vaultRows(), before)
+  t.match(await page(server), ALICE)
+  t.notMatch(await page(server), BOB)
+})

@@ -41,7 +41,7 @@ export const connections = [
     { name: 'a body that is used up is sent again', find: 'if (!repeatable) {', replace: 'if (sends === 9) {' },
     { name: 'after a request that cannot be sent twice nothing is renewed', find: 'renew(used).catch(() => {})', replace: '' },
     { name: 'what another process had got is not renewed', find: 'const MAX_SENDS = 3', replace: 'const MAX_SENDS = 2' },
-    { name: 'a request is sent again with the same token', find: ' || fresh.stored.version === refused.version', replace: '' },
+    { name: 'a request is sent again with the same token', find: "fresh.kind === 'fresh' && fresh.stored.version === refused.version ? null : take(fresh)", replace: 'take(fresh)' },
     { name: 'a handle keeps its first token', find: 'latest = fresh.stored\n    return latest', replace: 'return fresh.stored' }
   ),
   ...mutationsOf('lib/connections/freshness.ts', REFRESHING,

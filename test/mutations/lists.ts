@@ -1,27 +1,30 @@
+import { accountPages, accounts, grants, identity, undecidedGrants } from './accounts.js'
 import { answers } from './browser-answers.js'
 import { callback } from './browser-callback.js'
 import { forms } from './browser-forms.js'
 import { login } from './browser-login.js'
 import { pages } from './browser-pages.js'
 import { client } from './client.js'
-import { leases } from './connections.js'
+import { connections, leases } from './connections.js'
 import { elicitation } from './elicitation.js'
 import { endpoint } from './endpoint.js'
 import { guard } from './guard.js'
 import type { Mutation } from './mutation.js'
 import { oauth } from './oauth.js'
 import { outbound } from './outbound.js'
+import { revocation, revocationRequests } from './revocation.js'
 import { state } from './state.js'
 import { vault } from './vault.js'
 
 /** All mutations, by folder of lib. */
 export const lists: Readonly<Record<string, readonly Mutation[]>> = {
-  browser: [...pages, ...forms, ...callback, ...login, ...answers],
+  browser: [...pages, ...forms, ...callback, ...login, ...answers, ...accountPages],
   client,
-  elicitation,
+  connections: [...connections, ...accounts, ...revocation, ...grants],
+  elicitation: [...elicitation, ...undecidedGrants],
   endpoint,
   guard,
-  oauth: [...oauth, ...outbound],
+  oauth: [...oauth, ...outbound, ...identity, ...revocationRequests],
   state: [...state, ...leases],
   vault
 }

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { AtProvider } from './account.js'
 
 /*
  * What is told to `onAudit`, and to the log. Whoever it is about stands in it as a hash, which `mcpConnect.auditIdsOf` gives to
@@ -15,7 +16,7 @@ export interface AuditIds {
 
 /** What somebody connects, or has connected. */
 export interface AuditedConnection extends AuditIds {
-  /** The key of the provider. */
+  /** The key of the provider; `?` where a connection was deleted whose provider is not configured any more. */
   readonly provider: string
 }
 
@@ -38,6 +39,9 @@ export interface AuditedRefusal extends Partial<AuditedElicitation> {
 
 /** Why an access token could not be refreshed: the provider cannot be asked just now, or does not accept this server's registration. */
 export type RefreshFailure = 'later' | 'misregistered'
+
+/** Why a grant that was deleted here may still be there at its provider; `given_up`: it could not be told for a week. */
+export type RevocationFailure = Exclude<AtProvider, 'revoked' | 'later' | 'spared'> | 'given_up'
 
 /** Why a guarded handler did not run, and its caller was sent no link either. */
 export type BlockReason = RefreshFailure | 'no_principal' | 'not_authorized' | 'not_connected' | 'not_finished' | 'declined' | 'scopes_withheld' | 'unreadable' | 'failure'
@@ -99,7 +103,7 @@ export interface AuditEvents {
   'vault.read': AuditedConnection
   /** A grant was stored. */
   'vault.written': AuditedConnection
-  /** A grant was deleted: the user has disconnected, or another attempt has won. */
+  /** A connection, or an account of it, was deleted: it was disconnected, or another attempt has won. */
   'vault.deleted': AuditedConnection
   /** A grant cannot be opened: it was changed or moved, or the key with this id is not in `keys`. */
   'vault.decrypt_failed': AuditedConnection & { readonly keyId: string }
@@ -116,6 +120,15 @@ export interface AuditEvents {
   'refresh.failed': AuditedConnection & { readonly failure: RefreshFailure }
   /** One was refreshed and could not be stored: where refresh tokens are used once, the grant is lost. */
   'refresh.unsaved': AuditedConnection
+
+  /** The provider has ended a grant that was deleted here, or was not stored. */
+  'revocation.done': AuditedConnection
+  /** It could not be told yet: it is told again. */
+  'revocation.postponed': AuditedConnection
+  /** It was not told, since the same account is connected by another grant, which might end with it. */
+  'revocation.spared': AuditedConnection
+  /** It is not told, or not any longer: it may still list the grant. */
+  'revocation.failed': AuditedConnection & { readonly cause: RevocationFailure }
 
   /** A guarded handler did not run, and its caller was sent a text and no link. */
   'guard.blocked': Partial<AuditIds> & { readonly reason: BlockReason, readonly providers: readonly string[] }

@@ -1,5 +1,6 @@
+import type { AtProvider } from './account.js'
 import type { AuditIds } from './audit-events.js'
-import type { Connection, Principal } from './types.js'
+import type { Connection, Disconnected, Principal } from './types.js'
 
 /** Augment it with your providers and `requireConnection` knows their names: `{ github: Connection }`. */
 export interface McpConnectProviders {}
@@ -90,6 +91,14 @@ export interface ResealReport {
   readonly unreadable: Readonly<Record<string, number>>
 }
 
+/** What `removePrincipal` has done. */
+export interface RemovalReport {
+  /** Providers that the principal was connected to. */
+  readonly connections: number
+  /** How many grants there were, by what became of them at the provider. What cannot be read counts as one. */
+  readonly grants: Readonly<Record<AtProvider, number>>
+}
+
 /** `app.mcpConnect`. */
 export interface McpConnect {
   /** The page where people see, make and end their connections. Safe to show anywhere: it holds no id. */
@@ -117,6 +126,24 @@ export interface McpConnect {
    * @throws FST_MCP_CONNECT_STORE_CONTENTION when others change one grant again and again
    */
   reseal (options?: ResealOptions): Promise<ResealReport>
+  /**
+   * Ends a connection: deletes its grants here, and then has the provider end them, which is waited for a few seconds. What is under way does not
+   * bring it back: an open link has to be started again, and a refresh is undone.
+   * @param account one account alone, by its identifier or label at the provider; omitted: all of them
+   * @returns what became of each grant; empty when there was none
+   * @throws FST_MCP_CONNECT_UNKNOWN_PROVIDER when no such provider is configured
+   * @throws FST_MCP_CONNECT_OPTIONS when it is no principal
+   * @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_STORE_CONTENTION when the store or vault fails: call it again
+   */
+  disconnect (principal: Principal, provider: ProviderName, account?: string): Promise<readonly Disconnected[]>
+  /**
+   * Removes all that there is of a principal, as when an account is closed or has to be erased: ends what is under way and, with `oidcLogin`, browser
+   * sessions, deletes all grants, also those of providers that are not configured any more, and has the providers end them. Close the account at the
+   * authorization server first: whoever can sign in can connect again.
+   * @throws FST_MCP_CONNECT_OPTIONS when it is no principal
+   * @throws FST_MCP_CONNECT_ADAPTER_FAILED, FST_MCP_CONNECT_STORE_CONTENTION when the store or vault fails: call it again, and it goes on
+   */
+  removePrincipal (principal: Principal): Promise<RemovalReport>
   /**
    * Ends every session of a principal that `oidcLogin` has begun, in whatever browser and process, as when an account is closed.
    * Close it at the authorization server first: whoever has a session there is signed in again without a question.

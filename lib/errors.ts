@@ -21,18 +21,20 @@ export const GuardOptionsError = createError<[string]>(`${CODE}GUARD_OPTIONS`, '
 export const NotMcpServerError = createError(`${CODE}NOT_MCP_SERVER`,
   'mcpConnect.for(server) takes an McpServer, or a Server, of @modelcontextprotocol/sdk or @modelcontextprotocol/server', 500)
 export const SdkMissingError = createError(`${CODE}SDK_MISSING`,
-  'No usable @modelcontextprotocol/sdk can be loaded; install version 1.23 or newer beside fastify-mcp-connect', 500)
+  'No usable MCP SDK can be loaded; install @modelcontextprotocol/sdk 1.23 or newer, or @modelcontextprotocol/server 2.4 or newer, beside fastify-mcp-connect', 500)
 export const SdkMismatchError = createError(`${CODE}SDK_MISMATCH`,
-  'The given server comes from a copy of @modelcontextprotocol/sdk that fastify-mcp-connect cannot load; ' +
+  'The given server is not of a copy of @modelcontextprotocol/sdk that fastify-mcp-connect can load; ' +
   'install the SDK once ("npm ls @modelcontextprotocol/sdk" must show one copy) and pass its McpServer', 500)
 export const SdkUnreachableError = createError<[string, string]>(`${CODE}SDK_UNREACHABLE`,
-  'A server comes from a copy of %s that fastify-mcp-connect cannot load; install it once, beside fastify-mcp-connect ("npm ls %s" must show one copy)', 500)
+  'A server is not of a copy of %s that fastify-mcp-connect can load; install it once, beside fastify-mcp-connect ("npm ls %s" must show one copy)', 500)
 export const RegistrationError = createError<[string, string]>(`${CODE}REGISTRATION`,
   'The registration of a tenant at the provider "%s" cannot be used: %s', 503)
 export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
 export const GrantEndedError = createError<[string]>(`${CODE}GRANT_ENDED`,
   'The access to %s has ended while this was under way; when it is called again, the user is asked to connect again', 500)
+export const ConnectionEndedError = createError<[string]>(`${CODE}CONNECTION_ENDED`,
+  'This connection to %s was ended by its own disconnect() and can be used no longer; a later call asks the user to connect again', 500)
 export const RefreshFailedError = createError<[string]>(`${CODE}REFRESH_FAILED`,
   'The access to %s has expired and cannot be renewed just now; the user remains connected; try again later', 500)
 export const IdentityInvalidError = createError<[string, string]>(`${CODE}IDENTITY_INVALID`,

@@ -27,8 +27,8 @@ export { sqliteStore } from './stores/sqlite.js'
 export { migrateSqlite, sqliteMigrations, type SqliteDatabase, type SqliteStatement } from './stores/sqlite-schema.js'
 export type { AuditEvent, AuditEventName, AuditEvents, AuditIds } from './audit-events.js'
 export type { Bus, Revision, StateStore, Store, Stored, TokenVault } from './storage.js'
-export type { ConnectionOf, ContextOf, Guard, McpConnect, McpConnectProviders, McpServerLike, ProviderName, RequireOptions, ResealOptions, ResealReport } from './decorator.js'
+export type { ConnectionOf, ContextOf, Guard, McpConnect, McpConnectProviders, McpServerLike, ProviderName, RemovalReport, RequireOptions, ResealOptions, ResealReport } from './decorator.js'
 export type {
-  Account, BrowserIdentity, BrowserUser, Claims, ClientKey, ClientRegistration, Connection, LimitOption, Limits, McpConnectOptions, OidcLogin, OidcLoginOptions,
-  Principal, Provider, ProviderDefinition, RegistrationOptions, TenantProvider, TenantProviderDefinition, TenantRegistration
+  Account, AtProvider, BrowserIdentity, BrowserUser, Claims, ClientKey, ClientRegistration, Connection, Disconnected, LimitOption, Limits, McpConnectOptions, OidcLogin,
+  OidcLoginOptions, Principal, Provider, ProviderDefinition, RegistrationOptions, TenantProvider, TenantProviderDefinition, TenantRegistration
 } from './types.js'

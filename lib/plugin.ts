@@ -10,14 +10,18 @@ import { createForms } from './browser/forms.js'
 import { logRoutesOnly } from './browser/logging.js'
 import { createLogin } from './browser/login/create-login.js'
 import { createMismatches } from './browser/mismatches.js'
+import { createNotices } from './browser/notices.js'
 import { registerRoutes } from './browser/routes.js'
 import { takeUnreadableAddresses } from './browser/unreadable-addresses.js'
 import { createUrls } from './browser/urls.js'
 import { createVisitLimits } from './browser/visit-limits.js'
 import { createConnections } from './connections/connections.js'
+import { createDisconnecting } from './connections/disconnecting.js'
+import { findAccount, findSuccessor } from './connections/entry.js'
 import { createPauses } from './connections/pauses.js'
 import { createRefreshing, LEASE_MS } from './connections/refreshing.js'
 import { createResealing } from './connections/resealing.js'
+import { createRevocations } from './connections/revocations.js'
 import type { AnyServerLike, ContextOf, Guard, McpConnect } from './decorator.js'
 import { createCompletion } from './elicitation/completion.js'
 import { createDeclines } from './elicitation/declines.js'
@@ -36,7 +40,7 @@ import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
 import { auditIdsOf, parsePrincipal } from './principal.js'
 import { createResolveProvider, redirectSegment } from './providers/tenant-registrations.js'
-import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfTrustProxy } from './start-up.js'
+import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfNoProviders, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
 import { createLeases } from './state/leases.js'
 import { createLimiter, type Limiter } from './state/limiter.js'
@@ -73,6 +77,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   warnOfMemory(log, { vault: settings.vault, state: store.state, bus: store.bus })
   warnOfTrustProxy(app, settings)
   warnOfLoopback(log, settings)
+  warnOfNoProviders(log, settings)
   const urls = createUrls(baseUrl, app.prefix + prefix)
   const ring = createKeyRing(keys)
   const sealer = createSealer(ring)
@@ -87,18 +92,32 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const connections = createConnections({ vault, sealer, resealing, audit })
   const configuration = createConfigurations()
   const resolveProvider = createResolveProvider(providers, log)
+  const flows = createFlows(records)
+  const revocations = createRevocations({ ...records, connections, providers, resolveProvider, configuration, audit, log })
+  const disconnecting = createDisconnecting({
+    connections,
+    revocations,
+    providers,
+    endFlows: flows.revoke,
+    endSessions: async principal => await sessions?.endAll(principal),
+    audit
+  })
   const refreshing = createRefreshing({
     connections,
     leases: createLeases('refresh-lease', records, LEASE_MS),
     pauses: createPauses(records),
     configuration,
-    discard: async () => {},
+    discard: async ({ principal, key, provider: { issuer, clientId } }, grant) => await revocations.discard(principal, key, { issuer, clientId, grant }),
     audit,
     log
   })
   const completion = await createCompletion(checkBus(store.bus, START_TIMEOUT_MS), error =>
     log.warn({ err: error }, 'mcp-connect: the bus failed; other processes may not have been told that an elicitation has ended'))
-  closers.push(completion.close, resealing.close, refreshing.close)
+  closers.push(completion.close, resealing.close, async () => {
+    await refreshing.close()                      // what it ends with may have to be taken back
+    await revocations.close()
+  })
+  revocations.start()
 
   takeUnreadableAddresses(app, app.prefix + prefix)
   hideRawPackets(app)
@@ -118,13 +137,16 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       authorize,
       elicitations,
       declines,
-      flows: createFlows(records),
+      flows,
       undecidedGrants: createUndecidedGrants(records),
       completion,
       connections,
+      disconnecting,
+      revocations,
       audit,
       flowCookies: createBindingCookies(cookies, 'flow', FLOW_TTL_MS),
       forms: createForms(ring, createFormCookies(ring, cookies), urls),
+      notices: createNotices(ring, cookies),
       limits: createVisitLimits(limiter('address'), limiter('principal')),
       mismatches: createMismatches(log),
       configuration
@@ -142,6 +164,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     connections,
     refreshing,
     resolveProvider,
+    disconnect: async ({ principal, key }, stored) => (await disconnecting.disconnect(principal, key, entry => findSuccessor(entry, stored)))[0] ?? null,
     elicitations,
     declines,
     completion,
@@ -170,6 +193,12 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       return urls.redirectUri(key, issuer === undefined || issuer === provider.issuer ? undefined : redirectSegment(issuer))
     },
     reseal: resealing.all,
+    async disconnect (principal, provider, account) {
+      const whose = requirePrincipal('disconnect', principal)
+      if (!providers.has(provider)) throw new UnknownProviderError(provider, [...providers.keys()].join(', '))
+      return await disconnecting.disconnect(whose, provider, account === undefined ? undefined : entry => findAccount(entry, account))
+    },
+    removePrincipal: async principal => await disconnecting.removePrincipal(requirePrincipal('removePrincipal', principal)),
     async revokeBrowserSessions (principal) {
       if (sessions === null) throw new OptionsError('revokeBrowserSessions ends sessions of oidcLogin; those of a login of your own are yours to end')
       await sessions.endAll(requirePrincipal('revokeBrowserSessions', principal))

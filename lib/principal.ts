@@ -23,7 +23,7 @@ export function explainInvalidPrincipal (value: unknown): string {
   const { issuer, subject, tenant, then } = Object(value) as Readonly<Record<string, unknown>>
   if (typeof then === 'function') {
     Promise.resolve(value).catch(() => {})                 // it may reject, and nobody waits for it
-    return 'what it gave is a promise'
+    return 'what it gave is a promise, and it must not be async'
   }
   const members = Object.entries({ issuer, subject, ...tenant !== undefined && { tenant } })
   return members.map(([name, member]) => [name, whatIsWrong(member)]).filter(([, wrong]) => wrong !== null).map(words => `its ${words.join(' ')}`).join(', ')

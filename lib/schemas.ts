@@ -16,7 +16,7 @@ export function clientText (maxLength: number): z.ZodString {
 export const scopeSchema = z.string('must be one scope').regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/,
   'must be one scope: printable ASCII without spaces or quotes (RFC 6749 section 3.3)')
 
-export const scopesSchema = z.array(scopeSchema, "must be a list of scopes, such as ['repo']")
+export const scopesSchema = z.array(scopeSchema, "must be a list of scopes, such as ['issues:read']")
 
 /** A duration in milliseconds. */
 export function durationSchema (min: number, max: number): z.ZodInt {
@@ -30,9 +30,11 @@ function describeDuration (ms: number): string {
   return days === 1 ? 'a day' : `${days} days`
 }
 
+const SYMBOL = 'allowLoopbackHttp is a symbol to import, where it is known: [allowLoopbackHttp]: true'
+
 /** What is wrong with an object as such: it is none, or it has members that are unknown. */
 export function objectErrors (known: readonly string[]): (issue: { readonly code?: string, readonly keys?: readonly string[] }) => string {
   return ({ code, keys = [] }) => code === 'unrecognized_keys'
-    ? `unknown: ${keys.join(', ')}; known are: ${known.join(', ')}`
+    ? `unknown: ${keys.join(', ')}; known are: ${known.join(', ')}${keys.includes('allowLoopbackHttp') ? `; ${SYMBOL}` : ''}`
     : `must be an object of: ${known.join(', ')}`
 }

@@ -31,7 +31,8 @@ export function assertHost (app: FastifyInstance, { decoratorName, cookieName, s
   }
   const others = instances.get(app.server) ?? []
   for (const other of others) {
-    if (other.cookieName === cookieName || other.path === path) throw new OptionsError('another instance of the plugin in this application has the same cookieName or prefix; choose others')
+    const same = Object.entries({ cookieName: [cookieName, other.cookieName], prefix: [path, other.path] }).filter(([, [mine, theirs]]) => mine === theirs)
+    if (same.length > 0) throw new OptionsError(`another instance of the plugin in this application has the same ${same.map(([name]) => name).join(' and ')} (${same.map(([, [mine]]) => mine).join(', ')}); choose another`)
     if (other.store.state === store.state || other.vault === vault) throw new OptionsError('another instance of the plugin in this application has the same store or vault; give each its own')
   }
   instances.set(app.server, [...others, { cookieName, path, store, vault }])
@@ -75,6 +76,10 @@ export async function assertUsable (vault: TokenVault, state: StateStore): Promi
     checkState(state, START_TIMEOUT_MS).put(key, 'start-up', null, 1000),
     checkState(state, START_TIMEOUT_MS).count(`count:${key}`, 1000)
   ])
+}
+
+export function warnOfNoProviders (log: FastifyBaseLogger, { providers }: Settings): void {
+  if (providers.size === 0) log.warn('mcp-connect: there are no providers, so that no handler can require a connection; name some in the option providers')
 }
 
 export function warnOfLoopback (log: FastifyBaseLogger, { browser, providers }: Settings): void {

@@ -1,10 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Account, Disconnected } from './account.js'
 import type { AuditEvent } from './audit-events.js'
 import type { CheckedKey, ClientAuthentication, ClientRegistration, OidcLogin, RegistrationOptions } from './client-registration.js'
+import type { Limits } from './limits.js'
 import type { allowLoopbackHttp } from './loopback.js'
 import type { Store, TokenVault } from './storage.js'
 
+export type { Account, AtProvider, Disconnected } from './account.js'
 export type { ClientKey, ClientRegistration, OidcLogin, OidcLoginOptions, RegistrationOptions } from './client-registration.js'
+export type { LimitOption, Limits } from './limits.js'
 
 /**
  * The authenticated MCP user. Two principals are the same when all three members are equal, code unit by code unit.
@@ -62,14 +66,6 @@ export interface Grant {
   readonly account?: Account
 }
 
-/** One upstream identity at a provider. */
-export interface Account {
-  /** The provider's stable identifier for it (`sub`). */
-  readonly subject: string
-  /** What it is called there, such as an e-mail address: the provider's own words, of 100 characters at most. */
-  readonly label?: string
-}
-
 /** A live connection, as a guarded handler receives it. It never shows its token to JSON, `util.inspect` or a log. */
 export interface Connection {
   /** The key of the provider in the plugin's options. */
@@ -93,6 +89,13 @@ export interface Connection {
    * @throws FST_MCP_CONNECT_GRANT_ENDED, FST_MCP_CONNECT_REFRESH_FAILED
    */
   accessToken (): Promise<string>
+  /**
+   * Ends this connection, of this account alone: deletes the grant here, and has the provider end it too. From then on the handle
+   * cannot be used any more; a later call asks the user to connect again.
+   * @returns what became of it, or `null` when it was gone already
+   * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the store or vault fails: whether it was deleted is not sure, and it can be called again
+   */
+  disconnect (): Promise<Disconnected | null>
 }
 
 /** One third party: its authorization server, this server's registration there, and its API. */
@@ -180,7 +183,7 @@ export interface IdentityDefinition {
   readonly labels?: readonly string[]
 }
 
-/** A request that takes a grant back. Status 200 to 299, 400 and 404 mean that it is gone. */
+/** A request that takes a grant back. Status 200 to 299 without an `error` in its JSON, 400 and 404 mean that it is gone. */
 export interface RevocationRequest {
   readonly url: string
   readonly method: 'POST' | 'DELETE'
@@ -218,19 +221,6 @@ export interface Provider extends ProviderDefinition {
 
 /** The same, where each tenant has a registration of its own. */
 export interface TenantProvider extends Omit<Provider, TenantsOwn | 'redirectSegment'>, Partial<Pick<Provider, TenantsOwn>>, Pick<TenantProviderDefinition, 'registration'> {}
-
-/** So many, in a fixed window that begins with the first; `false`: without limit. */
-export type LimitOption = { readonly max: number, readonly windowMs: number } | false
-
-/** How often something may be done. Whoever does it more often is told when to come back (RFC 6585 section 4). */
-export interface Limits {
-  /** Requests for pages without anybody signed in, by address (IPv6: by /64). @default { max: 300, windowMs: 60000 } */
-  readonly address?: LimitOption
-  /** Requests for pages, by whoever is signed in. @default { max: 120, windowMs: 60000 } */
-  readonly principal?: LimitOption
-  /** New elicitations that a client has caused, by principal and client. @default { max: 30, windowMs: 3600000 } */
-  readonly elicitations?: LimitOption
-}
 
 /** What an MCP client says of itself. Anybody can say anything: it tells what a client can show, and never who it is. */
 export interface ClientManifest {

@@ -24,7 +24,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   client: [],
   testing: []
 }
-const FLOOR = ['types', 'audit-events', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'client-registration', 'private-key', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback',
+const FLOOR = ['types', 'account', 'limits', 'audit-events', 'decorator', 'storage', 'errors', 'schemas', 'registration', 'client-registration', 'private-key', 'principal', 'encoding', 'random', 'compare-and-set', 'plain-text', 'loopback',
   'ip-address', 'with-timeout', 'host-answer', 'mcp-sdks', 'package-copies']
 
 /** Which room a third-party library lives in. zod is the schema language of options and records everywhere. */

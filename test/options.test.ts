@@ -136,6 +136,7 @@ t.test('provider definitions', async t => {
     [{ endpoints: { authorization: 'https://acme.example/a', token: 'http://acme.example/t' } }, 'endpoints.token', /https/],
     [{ scopes: 'a' }, 'scopes', /list of scopes, such as/],
     [{ clientAuthentication: 'private_key_jwt' }, 'clientAuthentication', /needs a privateKey/],
+    [{ clientAuthentication: 'client_secret_jwt' }, 'clientAuthentication', /one of: client_secret_basic/],
     [{ scopeSeparator: ';' }, 'scopeSeparator', /must be/],
     [{ endpoints: 'https://acme.example' }, 'endpoints', /object of: authorization, token/],
     [{ authorizationParameters: { x: 1 } }, 'authorizationParameters.x', /must be a string/],

@@ -296,7 +296,7 @@ t.test('twice in one application, each with its own name, prefix, cookies and lo
     await t.rejects(async () => await Fastify().register(async app => {
       await app.register(mcpConnect, options(second))
       await app.register(async child => { await child.register(mcpConnect, options(clash)) })
-    }), { code: 'FST_MCP_CONNECT_OPTIONS', message: /decoratorName|cookieName or prefix/ }, JSON.stringify(clash))
+    }), { code: 'FST_MCP_CONNECT_OPTIONS', message: /decoratorName|the same (cookieName|prefix|cookieName and prefix) \(/ }, JSON.stringify(clash))
   }
 })
 

@@ -10,13 +10,14 @@ import * as errors from '../lib/errors.js'
 import { resolveOptions } from '../lib/options.js'
 import { defineProvider, memoryStore, oidcLogin } from '../lib/index.js'
 import { openMcpSession } from './fixtures/mcp-session.js'
+import { PRESET_NAMES, PRESETS, type PresetName } from './fixtures/presets.js'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const readme = read('README.md')
 
 t.test('code that names a file is that file, and the first example is short', async t => {
   const blocks = [...readme.matchAll(/<!-- (\S+) -->\n```ts\n(.*?)```/gs)].map(([, path = '', code = '']) => ({ path, code }))
-  t.equal(blocks.length, 8)
+  t.equal(blocks.length, 9)
   for (const { path, code } of blocks) t.equal(code, read(path), path)
   t.ok(blocks[0]!.code.trimEnd().split('\n').length <= 25)
 })
@@ -53,8 +54,10 @@ function checkTable (t: Test, shown: Map<string, string>, resolved: object, requ
   for (const name of shown.keys()) t.ok(name in resolved || name in OPTIONAL, `${name} is an option`)
 }
 
+/** Members of a provider's definition that are not there when they are left out. */
+const NEVER_BY_DEFAULT = { accessTokenTtlMs: true, tokenResponsePath: true, identity: true, revocationRequest: true }
 /** They have no default that shows when they are left out. */
-const OPTIONAL = { clientSecret: true, privateKey: true, resource: true, onAudit: true, clientSupportsUrl: true, '[allowLoopbackHttp]': true }
+const OPTIONAL = { ...NEVER_BY_DEFAULT, clientSecret: true, privateKey: true, resource: true, onAudit: true, clientSupportsUrl: true, '[allowLoopbackHttp]': true }
 
 t.test('every option stands in a table, with its default, and nothing else', t => {
   const required = { baseUrl: 'https://mcp.example.com', store: memoryStore(), keys: [randomBytes(32).toString('base64')], browser: { identify: () => null }, providers: {} }
@@ -88,10 +91,17 @@ t.test('every member of a provider\'s definition is shown, with its default', t 
   const definition = { name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] }
   const [, shown = ''] = /<!-- examples\/custom-provider\.ts -->\n```ts\n(.*?)```/s.exec(readme) ?? []
   const further = table('further')
-  for (const [name, value] of Object.entries({ ...defineProvider(definition), clientSecret: 'x', privateKey: 'x', endpoints: 'x', resource: 'x', '[allowLoopbackHttp]': false })) {
+  for (const [name, value] of Object.entries({ ...defineProvider(definition), clientSecret: 'x', endpoints: 'x', resource: 'x', ...NEVER_BY_DEFAULT, '[allowLoopbackHttp]': false })) {
     t.ok(new RegExp(`^  ${name}: `, 'm').test(shown) || further.has(name), name)
     if (further.has(name) && !(name in OPTIONAL) && name !== 'endpoints') t.equal(further.get(name), `\`${inspect(value)}\``, name)
   }
+  t.end()
+})
+
+t.test('every preset stands in the table, with how it authenticates', t => {
+  const rows = [...readme.matchAll(/^\| `(\w+)` \| [^|]+ \| (Basic|post) \| /gm)]
+  t.strictSame(rows.map(([, name]) => name), PRESET_NAMES)
+  for (const [, name = '', authentication = ''] of rows) t.equal(PRESETS[name as PresetName].clientAuthentication, `client_secret_${authentication.toLowerCase()}`, name)
   t.end()
 })
 

@@ -9,7 +9,7 @@ const good = (): McpConnectOptions => ({
   store: memoryStore(),
   keys: [randomBytes(32).toString('base64')],
   browser: { identify: () => null },
-  providers: {}
+  providers: { acme: defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] }) }
 })
 
 async function warnings (t: Test, change: Partial<McpConnectOptions>): Promise<string[]> {
@@ -32,6 +32,10 @@ t.test('memory in production is told, once, with what would be lost', async t =>
   t.match(await warnings(t, { vault }), [/keeps state, bus in/], 'of what is kept there')
   t.match(await warnings(t, { store: { ...memoryStore(), vault } }), [/keeps state, bus in/])
   t.strictSame(await warnings(t, { store: await (await createStorage(t, 'sqlite')).open() }), [])
+})
+
+t.test('an application without providers is told so', async t => {
+  t.match(await warnings(t, { providers: {} }), [/there are no providers/])
 })
 
 t.test('http to this machine in production is told, with who lets it through', async t => {

@@ -5,7 +5,7 @@ import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mc
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
 import type { CallToolResult, GetPromptResult, ReadResourceResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js'
 import type { FastifyInstance } from 'fastify'
-import type { Account, Connection, ContextOf } from 'fastify-mcp-connect'
+import type { Account, Connection, ContextOf, Disconnected } from 'fastify-mcp-connect'
 import { z } from 'zod'
 import { expect, type Equal } from './equal.js'
 
@@ -34,6 +34,10 @@ server.registerTool('tool', { description: 'A tool' }, requireConnection('github
   return toolResult
 }))
 server.registerTool('tool', {}, requireConnection('github', () => toolResult))
+server.registerTool('tool', {}, requireConnection('github', async ({ disconnect }) => {
+  expect<Equal<ReturnType<typeof disconnect>, Promise<Disconnected | null>>>()
+  return toolResult
+}))
 server.registerTool('tool', { inputSchema: { account: z.string().optional() } },
   requireConnection('github', { account: ({ account }: { account?: string }) => account }, async (connection, { account }) => {
     expect<Equal<typeof account, string | undefined>>()

@@ -6,8 +6,8 @@ import { createPrivateKey } from 'node:crypto'
 import plugin, {
   airtable, allowLoopbackHttp, atlassian, box, defineProvider, discord, dropbox, figma, github, gitlab, google, hubspot, linear, mcpConnect, memoryStore,
   microsoft, notion, slack, spotify, zoom,
-  type AuditEvent, type AuditEventName, type AuditIds, type BrowserIdentity, type BrowserUser, type GitlabRegistration, type LimitOption, type Limits, type McpConnect, type McpConnectOptions, type MicrosoftRegistration,
-  type PresetRegistration, type Principal, type Provider, type Store
+  type AtProvider, type AuditEvent, type AuditEventName, type AuditIds, type BrowserIdentity, type BrowserUser, type Disconnected, type GitlabRegistration, type LimitOption, type Limits, type McpConnect, type McpConnectOptions, type MicrosoftRegistration,
+  type PresetRegistration, type Principal, type Provider, type RemovalReport, type Store
 } from 'fastify-mcp-connect'
 import { expect, type Equal } from './equal.js'
 
@@ -204,6 +204,19 @@ check({ ...required, limits: { ip: { max: 100, windowMs: 1000 } } })
 
 // Sessions of oidcLogin
 expect<Equal<ReturnType<typeof app.mcpConnect.auditIdsOf>, AuditIds>>()
+expect<Equal<ReturnType<typeof app.mcpConnect.disconnect>, Promise<readonly Disconnected[]>>>()
+await app.mcpConnect.disconnect({ issuer: 'https://login.example.com', subject: 'a' }, 'github', 'alice')
+expect<Equal<Disconnected['atProvider'], AtProvider>>()
+await app.mcpConnect.disconnect({ issuer: 'https://login.example.com', subject: 'a', tenant: 't' }, 'github')
+// @ts-expect-error of which provider
+await app.mcpConnect.disconnect({ issuer: 'https://login.example.com', subject: 'a' })
+// @ts-expect-error an account is named
+await app.mcpConnect.disconnect({ issuer: 'https://login.example.com', subject: 'a' }, 'github', 1)
+expect<Equal<ReturnType<typeof app.mcpConnect.removePrincipal>, Promise<RemovalReport>>>()
+await app.mcpConnect.removePrincipal({ issuer: 'https://login.example.com', subject: 'a' })
+expect<Equal<RemovalReport['grants'], Readonly<Record<AtProvider, number>>>>()
+// @ts-expect-error that is no principal
+await app.mcpConnect.removePrincipal('a')
 expect<Equal<ReturnType<typeof app.mcpConnect.revokeBrowserSessions>, Promise<void>>>()
 await app.mcpConnect.revokeBrowserSessions({ issuer: 'https://login.example.com', subject: 'a' })
 await app.mcpConnect.revokeBrowserSessions({ issuer: 'https://login.example.com', subject: 'a', tenant: 't' })

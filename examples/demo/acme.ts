@@ -19,6 +19,8 @@ export interface AcmeOptions {
   /** Path of the database that keeps what the authorization server knows. @default ':memory:' */
   readonly database?: string
   readonly observe?: AuthorizationServerOptions['observe']
+  /** Settings of oidc-provider that replace the demo's. */
+  readonly settings?: AuthorizationServerOptions['settings']
 }
 
 export interface Acme {
@@ -54,7 +56,8 @@ export async function startAcme (options: AcmeOptions = {}): Promise<Acme> {
     accessTokenTtlSeconds: options.accessTokenTtlSeconds,
     port: options.port,
     database: options.database,
-    observe: options.observe
+    observe: options.observe,
+    settings: options.settings
   })
   const setRedirectUris = async (redirectUris: readonly string[]) => {
     await authorizationServer.registerClient({

@@ -182,7 +182,8 @@ async function setUp ({ server, issuer, records, close }: Parts, options: Author
     get tokenRequests () { return tokenRequests },
     get authorizationRequests () { return authorizationRequests },
     registerClient,
-    findAccessToken: async token => await provider.AccessToken.find(token),
+    // Records end to the millisecond, while oidc-provider counts in whole seconds.
+    findAccessToken: async token => await provider.AccessToken.find(token, { ignoreExpiration: true }),
     forgetAccessTokens: () => records.forget('AccessToken'),
     close
   }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { auditedElicitation } from '../elicitation/elicitations.js'
 import type { UndecidedGrant } from '../elicitation/undecided-grants.js'
-import { ConsumedError, ContextMismatchError, NotFoundError } from '../errors.js'
+import { ConsumedError, ContextMismatchError, DisconnectedError, NotFoundError } from '../errors.js'
 import { randomToken } from '../random.js'
 import { tellsAccounts } from '../oauth/identity.js'
 import type { Account, Provider } from '../types.js'
@@ -20,7 +20,7 @@ interface Undecided extends Own {
 
 /** The question that is asked when a provider has sent back another account than the one that is connected: which of them shall it be? */
 export function accountHandlers (services: BrowserServices): Record<'show' | 'decide', Handler> {
-  const { urls, forms, connections, elicitations, undecidedGrants, audit } = services
+  const { urls, forms, connections, elicitations, undecidedGrants, revocations, audit } = services
 
   async function find (request: FastifyRequest, visitor: Visitor): Promise<Undecided> {
     const own = await findOwn(services, request, idOf(request), visitor)
@@ -41,6 +41,10 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
     const found = await connections.look(principal, key, provider)
     const stored = found.kind === 'usable' ? found.entry.accounts.find(({ id }) => id === undecided.replaces) : undefined
     return stored?.grant.account ?? null
+  }
+
+  async function discard ({ elicitation: { principal }, undecided: { grant, flow: { provider, issuer, clientId } } }: Undecided): Promise<void> {
+    await revocations.discard(principal, provider, { issuer, clientId, grant })
   }
 
   return {
@@ -74,7 +78,13 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
         }
         await undecidedGrants.take(hash)
         audit('account.decided', { ...auditedElicitation(hash, elicitation), attempt, choice })
+        await revocations.keep(attempt)
+        if (choice === 'discard') await discard(found)
       } catch (error) {
+        if (error instanceof DisconnectedError && await undecidedGrants.take(hash) !== null) {
+          await revocations.keep(attempt)
+          await discard(found)
+        }
         await elicitations.release(hash, holder).catch(() => {})
         throw error
       }

@@ -93,7 +93,15 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       }
       const account = accountView(services, visitor, urls.connections)
       const signOut = services.login === null ? null : { action: urls.login('sign-out'), csrf: csrf(['sign out']) }
-      return reply.send(connectionsPage({ server: services.name, account, signOut, connections: views }))
+      const notice = await services.notices.take(request, reply, principal)
+      const ended = notice === null ? undefined : services.providers.get(notice.provider)
+      return reply.send(connectionsPage({
+        server: services.name,
+        account,
+        signOut,
+        notice: ended === undefined ? null : { name: ended.name, atProvider: notice!.atProvider },
+        connections: views
+      }))
     }),
 
     async connect (request, reply) {
@@ -116,8 +124,8 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
 
     async disconnect (request, reply) {
       const { principal, key, stored } = await choose(request, 'disconnect')
-      await services.flows.revoke(principal, key)
-      await connections.remove(principal, key, stored?.id)
+      const ended = await services.disconnecting.disconnect(principal, key, stored?.id)
+      await services.notices.write(reply, principal, key, ended.map(({ atProvider }) => atProvider))
       return reply.redirect(urls.connections, 303)
     }
   }

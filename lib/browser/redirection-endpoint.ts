@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { AuditedAttempt } from '../audit-events.js'
 import { placeGrant } from '../connections/placement.js'
 import { auditedElicitation, elicitationHash } from '../elicitation/elicitations.js'
+import { DECISION_TTL_MS } from '../elicitation/undecided-grants.js'
 import { endUnconnected } from '../elicitation/end-unconnected.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
@@ -15,7 +16,7 @@ import { readGrant } from '../oauth/grant.js'
 import { readAccount } from '../oauth/identity.js'
 import { redeemCode, wasRefused } from '../oauth/token-request.js'
 import { randomToken } from '../random.js'
-import type { Principal, Provider } from '../types.js'
+import type { Grant, Principal, Provider } from '../types.js'
 import { assertWon } from './assertions.js'
 import { assertNavigation } from './navigation.js'
 import { findOwn, type Own } from './own-elicitation.js'
@@ -54,7 +55,7 @@ interface Attempt extends Own {
  * everything as it was, so that nobody can burn somebody else's link, and no code is sent to the provider before that.
  */
 export function redirectionEndpoint (services: BrowserServices): Handler {
-  const { urls, elicitations, declines, flows, undecidedGrants, connections, audit } = services
+  const { urls, elicitations, declines, flows, undecidedGrants, connections, revocations, audit } = services
 
   /** @throws FST_MCP_CONNECT_NOT_FOUND */
   async function findProvider (key: string): Promise<Provider | null> {
@@ -106,19 +107,30 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
   }
 
   async function exchange (attempt: Attempt): Promise<Exchanged> {
-    const { provider, configuration, principal, state, flow, url, elicitation, hash, holder, log } = attempt
+    const { provider, configuration, principal, state, flow, url } = attempt
     const tokens = await redeemCode(configuration, provider, {
       response: url, state, codeVerifier: flow.codeVerifier, ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
-    const account = await readAccount(configuration, provider, tokens)
-    const grant = readGrant(provider, tokens, flow.scopes, account)
+    let grant = readGrant(provider, tokens, flow.scopes)
+    try {
+      const account = await readAccount(configuration, provider, tokens)
+      grant = readGrant(provider, tokens, flow.scopes, account)
+      return await keep(attempt, grant)
+    } catch (error) {
+      await revocations.discard(principal, flow.provider, { issuer: provider.issuer, clientId: provider.clientId, grant })
+      throw error
+    }
+  }
+
+  async function keep ({ provider, principal, flow, elicitation, hash, holder, log }: Attempt, grant: Grant): Promise<Exchanged> {
     const found = await connections.look(principal, flow.provider, provider)
-    const placement = placeGrant(found.kind === 'usable' ? found.entry : null, elicitation, account)
+    const placement = placeGrant(found.kind === 'usable' ? found.entry : null, elicitation, grant.account)
     if (placement.kind === 'clear') {
       await storeGrant(services, { principal, provider, flow, grant, replaces: placement.replaces, hash, holder, log })
       return 'stored'
     }
     const { provider: key, issuer, clientId, scopes, generation } = flow
+    await revocations.discardLater(principal, key, { issuer, clientId, grant }, holder, DECISION_TTL_MS)
     await undecidedGrants.keep(hash, { grant, replaces: placement.with.id, flow: { provider: key, issuer, clientId, scopes, generation }, attempt: holder })
     return 'undecided'
   }

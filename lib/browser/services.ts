@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Audit } from '../audit-events.js'
 import type { Connections } from '../connections/connections.js'
+import type { Disconnecting } from '../connections/disconnecting.js'
+import type { Revocations } from '../connections/revocations.js'
 import type { Completion } from '../elicitation/completion.js'
 import type { Declines } from '../elicitation/declines.js'
 import type { Elicitations } from '../elicitation/elicitations.js'
@@ -13,6 +15,7 @@ import type { BindingCookies } from './binding-cookies.js'
 import type { Forms } from './forms.js'
 import type { LoginServices } from './login/login-services.js'
 import type { Mismatches } from './mismatches.js'
+import type { Notices } from './notices.js'
 import type { AccountView } from './pages/layout.js'
 import { recall, remember } from './request-notes.js'
 import type { Urls } from './urls.js'
@@ -39,9 +42,12 @@ export interface BrowserServices {
   readonly undecidedGrants: UndecidedGrants
   readonly completion: Completion
   readonly connections: Connections
+  readonly disconnecting: Pick<Disconnecting, 'disconnect'>
+  readonly revocations: Pick<Revocations, 'discard' | 'discardLater' | 'keep'>
   readonly audit: Audit
   readonly flowCookies: BindingCookies
   readonly forms: Forms
+  readonly notices: Notices
   readonly limits: VisitLimits
   readonly mismatches: Mismatches
   configuration (registration: Registration): Promise<Configuration>

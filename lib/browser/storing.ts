@@ -29,7 +29,7 @@ export async function assertNotRevoked ({ flows }: BrowserServices, flow: Pick<F
 }
 
 /**
- * Stores a grant and completes its elicitation, or does neither.
+ * Stores a grant and completes its elicitation, or does neither: then the grant is still there at its provider.
  * @throws FST_MCP_CONNECT_DISCONNECTED, FST_MCP_CONNECT_HELD, FST_MCP_CONNECT_CONSUMED
  */
 export async function storeGrant (services: BrowserServices, { principal, provider, flow, grant, replaces, hash, holder, log }: Redeemed): Promise<void> {

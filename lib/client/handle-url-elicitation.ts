@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { UrlElicitationError } from '../errors.js'
+import { ClientOptionsError, UrlElicitationError } from '../errors.js'
 import { plainText } from '../plain-text.js'
 import { lead } from './lead.js'
 import { assertClient, resolveClientOptions } from './options.js'
@@ -37,7 +37,8 @@ export function handleUrlElicitation (client: McpClientLike, options: UrlElicita
 
   return {
     async run (call, { signal } = {}) {
-      const asked: Asked = { urls: new Set(), underWay: 0, rounds: 0 }
+      if (typeof call !== 'function') throw new ClientOptionsError('run takes a function that makes the request, since it may have to be made again')
+      const asked: Asked = { urls: new Set(), underWay: 0, rounds: 0, failure: undefined }
       return await runs.run(asked, async () => await runWithElicitations(services, { call, asked, signal }))
     },
     close () {

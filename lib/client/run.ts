@@ -1,8 +1,8 @@
 import { UrlElicitationError } from '../errors.js'
-import { RefusedRequest, type Asked, type ElicitationServices } from './requests.js'
+import type { Asked, ElicitationServices } from './requests.js'
 import { requiredBy, type RawElicitation } from './required.js'
 import type { Elicitation } from './types.js'
-import type { Visits } from './visits.js'
+import { endedWell, type Visits } from './visits.js'
 
 interface Call<T> {
   readonly call: () => Promise<T>
@@ -11,7 +11,8 @@ interface Call<T> {
 }
 
 /**
- * Makes a request, and again after each -32042 whose elicitations have all ended well.
+ * Makes a request, and again after each -32042 whose elicitations have all ended well. Where it fails and what the server itself asked for
+ * meanwhile did not end well, that is why.
  * @throws FST_MCP_CONNECT_URL_ELICITATION
  */
 export async function runWithElicitations<T> (services: ElicitationServices, { call, asked, signal }: Call<T>): Promise<T> {
@@ -19,9 +20,11 @@ export async function runWithElicitations<T> (services: ElicitationServices, { c
     signal?.throwIfAborted()
     const watch = services.visits.watch()
     try {
-      return await call()
+      const result = await call()
+      if (asked.failure !== undefined && isErrorResult(result)) throw asked.failure
+      return result
     } catch (error) {
-      if (error instanceof RefusedRequest) throw error.behind
+      if (asked.failure !== undefined) throw asked.failure
       const required = requiredBy(error)
       if (required === null) throw error
       const elicitations = checkAll(required, services.check)
@@ -36,6 +39,11 @@ export async function runWithElicitations<T> (services: ElicitationServices, { c
       watch.stop()
     }
   }
+}
+
+/** How tools fail. (MCP, tools, "Error Handling") */
+function isErrorResult (result: unknown): boolean {
+  return typeof result === 'object' && result !== null && 'isError' in result && result.isError === true
 }
 
 /** All are looked at before the first is shown: with one refused, the request cannot go through. */
@@ -53,6 +61,6 @@ async function visitAll (elicitations: readonly Elicitation[], visits: Visits, e
     // Complete already: as one that two requests asked for, or while another one was waited for.
     if (elicitation.id !== undefined && ended.has(elicitation.id)) continue
     const ending = await visits.visit(elicitation, signal)
-    if (ending !== 'completed' && ending !== 'done') throw new UrlElicitationError(ending)
+    if (!endedWell(ending)) throw new UrlElicitationError(ending)
   }
 }

@@ -14,14 +14,25 @@ type Setter = (what: unknown, handler: Handler) => unknown
 
 const CREATE = 'elicitation/create'
 const COMPLETE = 'notifications/elicitation/complete'
+const NO_URL_MODE = 'the client does not declare URL mode; make it with new Client(info, { capabilities: urlMode })'
 
 /** Answers `elicitation/create`. @throws FST_MCP_CONNECT_CLIENT_OPTIONS */
 export function onCreate (client: McpClientLike, handler: RequestHandler): () => void {
   attempt(() => { client.assertCanSetRequestHandler(CREATE) }, `the client has a handler of ${CREATE} already; leave that to this one`)
+  if (!mayDeclareUrlMode(client)) throw new ClientOptionsError(NO_URL_MODE)
   attempt(() => {
     register(client.setRequestHandler.bind(client) as Setter, CREATE, async ({ params }, context) => await handler(params, context?.signal ?? context?.mcpReq?.signal))
-  }, 'the client does not declare URL mode; make it with new Client(info, { capabilities: urlMode })')
+  }, NO_URL_MODE)
   return () => { client.removeRequestHandler(CREATE) }
+}
+
+/**
+ * Whether a client may declare URL mode. The SDKs themselves refuse only what declares no elicitation at all, and give out nowhere what a client
+ * declares: this is where both keep it. Where it is not there, they have the say.
+ */
+function mayDeclareUrlMode (client: McpClientLike): boolean {
+  const { _capabilities: declared } = client as { readonly _capabilities?: { readonly elicitation?: { readonly url?: unknown } } }
+  return declared === undefined || typeof declared.elicitation?.url === 'object'
 }
 
 /** Takes `notifications/elicitation/complete`. */

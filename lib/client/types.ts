@@ -27,7 +27,10 @@ export type Consent = 'open' | 'decline' | 'cancel'
 export interface UrlElicitationOptions {
   /** Asks the person. Called once for each elicitation, one at a time; nothing is opened unless it answers `'open'`. */
   readonly consent: (request: UrlRequest, moot: Moot) => Promise<Consent>
-  /** Opens the URL where neither the client nor the model sees what is typed. @default openInBrowser */
+  /**
+   * Opens the URL where neither the client nor the model sees what is typed. What it throws may hold the URL, and is not passed on: log it there.
+   * @default openInBrowser
+   */
   readonly open?: (url: string) => Promise<void> | void
   /** Shows "I am done", and resolves when the person says so; rejects when they give up. Servers need not tell when something is complete. */
   readonly done?: (request: UrlRequest, moot: Moot) => Promise<void>
@@ -41,8 +44,9 @@ export interface UrlElicitationOptions {
 
 export interface UrlElicitation {
   /**
-   * Makes a request, and again once what it needs was done in the browser. For whatever may end with -32042: `callTool`, `getPrompt`, `readResource`.
-   * @throws FST_MCP_CONNECT_URL_ELICITATION with the `reason`, when it was not done; and whatever else the request throws
+   * Makes a request, and again once what it needs was done in the browser: `callTool`, `getPrompt`, `readResource`.
+   * @throws FST_MCP_CONNECT_URL_ELICITATION with the `reason`, when it ends with an error (that of a tool included) because what was asked for last
+   * was not done; and whatever else the request throws
    */
   run<T> (call: () => Promise<T>, options?: { readonly signal?: AbortSignal }): Promise<T>
   /** Ends what is under way, and takes the handlers off the client. */

@@ -4,6 +4,10 @@ import type { Elicitation } from './types.js'
 /** How it ended: `completed` is what the server says, `done` what the person says. */
 export type Ending = 'completed' | 'done' | 'declined' | 'cancelled' | 'timed_out' | 'not_opened'
 
+export function endedWell (ending: Ending): ending is 'completed' | 'done' {
+  return ending === 'completed' || ending === 'done'
+}
+
 /** What has ended well since the watch began: of what was under way, and of what is expected besides. */
 export interface Watch {
   readonly expected: Set<string>
@@ -48,7 +52,7 @@ export function createVisits (lead: (elicitation: Elicitation, signal: AbortSign
     const before = lastTurn
     const turn = before.then(async () => controller.signal.aborted ? 'cancelled' : await lead(elicitation, controller.signal))
     const ending = abortable(Promise.race([turn, completion]), controller.signal).then(how => {
-      if (id !== undefined && (how === 'completed' || how === 'done')) note(id)
+      if (id !== undefined && endedWell(how)) note(id)
       return how
     }).finally(() => { leave(key, visit) })
     // It may be over before its turn comes.

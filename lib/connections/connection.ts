@@ -1,14 +1,34 @@
-import { ApiOriginError, GrantEndedError, RefreshFailedError } from '../errors.js'
-import type { Connection } from '../types.js'
+import { ApiOriginError, ConnectionEndedError, GrantEndedError, RefreshFailedError } from '../errors.js'
+import type { Connection, Disconnected } from '../types.js'
 import type { StoredGrant } from './entry.js'
 import type { Fresh, Place, Refreshing } from './refreshing.js'
 
+export interface ConnectionServices extends Pick<Refreshing, 'fresh' | 'renew'> {
+  /** Ends the grant, or whichever has taken its place for the same account. @returns `null` when there is none */
+  disconnect (place: Place, stored: StoredGrant): Promise<Disconnected | null>
+}
+
+/** What another process had got when a token was refused may have grown old as well. One that is new is not renewed. */
+const MAX_SENDS = 3
+
 /** Makes the handle that a guarded handler receives. */
-export function createConnection (place: Place, stored: StoredGrant, refreshing: Pick<Refreshing, 'fresh' | 'renew'>): Connection {
+export function createConnection (place: Place, stored: StoredGrant, services: ConnectionServices): Connection {
   const { key, provider: { name, apiOrigins } } = place
   const { account, scopes } = stored.grant
   // The grant lives in this closure alone: no property of the handle leads to it.
   let latest = stored
+  let ending: Promise<Disconnected | null> | undefined
+
+  function assertNotEnded (): void {
+    if (ending !== undefined) throw new ConnectionEndedError(name)
+  }
+
+  async function fresh (): Promise<StoredGrant> {
+    assertNotEnded()
+    const used = take(await services.fresh(place, latest))
+    assertNotEnded()                              // it may have been ended while the provider was asked
+    return used
+  }
 
   function take (fresh: Fresh): StoredGrant {
     if (fresh.kind === 'ended') throw new GrantEndedError(name)
@@ -17,10 +37,11 @@ export function createConnection (place: Place, stored: StoredGrant, refreshing:
     return latest
   }
 
-  /** @returns `null` when there is no other access token than the one that was refused */
+  /** @returns `null` when there is no other access token than the one that was refused, and none to be had */
   async function renew (refused: StoredGrant): Promise<StoredGrant | null> {
-    const fresh = await refreshing.renew(place, refused)
-    return fresh.kind !== 'fresh' || fresh.stored.version === refused.version ? null : take(fresh)
+    assertNotEnded()
+    const fresh = await services.renew(place, refused)
+    return fresh.kind === 'fresh' && fresh.stored.version === refused.version ? null : take(fresh)
   }
 
   return Object.freeze({
@@ -31,20 +52,33 @@ export function createConnection (place: Place, stored: StoredGrant, refreshing:
     },
     account: account && Object.freeze({ ...account }),
     async accessToken () {
-      return take(await refreshing.fresh(place, latest)).grant.accessToken
+      return (await fresh()).grant.accessToken
     },
     async fetch (input: string | URL | Request, init?: RequestInit) {
       const url = parseUrl(input instanceof Request ? input.url : String(input))
       if (!apiOrigins.includes(url.origin)) throw new ApiOriginError(apiOrigins.join(', '), url.origin)
       const request = (): Request => new Request(input instanceof Request ? input : url, withDuplex(init))
       const repeatable = !(input instanceof Request && input.body !== null) && !isStream(init?.body)
-      const used = take(await refreshing.fresh(place, latest))
-      const response = await send(request(), used)
-      if (response.status !== 401 || !repeatable) return response
-      const renewed = await renew(used)
-      if (renewed === null) return response
-      await response.body?.cancel()
-      return await send(request(), renewed)
+      let used = await fresh()
+      for (let sends = 1; ; sends++) {
+        const response = await send(request(), used)
+        if (response.status !== 401 || sends === MAX_SENDS) return response
+        if (!repeatable) {
+          renew(used).catch(() => {})       // for the next one
+          return response
+        }
+        const renewed = await renew(used)
+        if (renewed === null) return response
+        response.body?.cancel().catch(() => {})     // nobody reads it
+        used = renewed
+      }
+    },
+    async disconnect () {
+      ending ??= services.disconnect(place, latest).catch((error: unknown) => {
+        ending = undefined
+        throw error
+      })
+      return await ending
     }
   })
 }

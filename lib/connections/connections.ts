@@ -1,13 +1,13 @@
-import type { Audit } from '../audit-events.js'
+import type { Audit, AuditedConnection } from '../audit-events.js'
 import { LOST, untilWon } from '../compare-and-set.js'
 import { hashFields } from '../encoding.js'
-import { SealBrokenError } from '../errors.js'
+import { AdapterInvalidError, SealBrokenError, StoreContentionError } from '../errors.js'
 import { auditIdsOf, hashPrincipal } from '../principal.js'
 import { randomToken } from '../random.js'
 import type { Revision, Stored, TokenVault } from '../storage.js'
 import type { Grant, Principal, Provider } from '../types.js'
 import type { Sealer } from '../vault/sealer.js'
-import { isSameAccount, isSameVersion, withGrant, withoutGrants, type StoredGrant, type VaultEntry } from './entry.js'
+import { findGrant, isSameAccount, isSameVersion, withGrant, withoutGrants, type StoredGrant, type VaultEntry } from './entry.js'
 import { grantContext } from './grant-context.js'
 import type { Resealing } from './resealing.js'
 import { missingScopes } from './scopes.js'
@@ -46,8 +46,29 @@ export interface Connections {
   change (principal: Principal, provider: string, read: StoredGrant, step: (stored: StoredGrant) => StoredGrant): Promise<{ readonly changed: boolean, readonly now: StoredGrant | null }>
   /** Makes an account the default. @returns `false` when it was not there */
   makeDefault (principal: Principal, provider: string, id: string): Promise<boolean>
-  /** Forgets grants: all, or the one with this id. @returns `null` when there was nothing; what cannot be read is forgotten too, and not told */
-  remove (principal: Principal, provider: string, id?: string): Promise<readonly StoredGrant[] | null>
+  /**
+   * Forgets grants: all, or the one that is chosen or has this id.
+   * @param before runs before each attempt to delete, with what is about to be deleted
+   * @returns what was forgotten: `null` when there was nothing; none when it could not be read
+   */
+  remove (principal: Principal, provider: string, which?: string | Choose, before?: Before): Promise<readonly StoredGrant[] | null>
+  /**
+   * Forgets all entries of a principal, also those of other providers than these, whose keys nobody knows any more.
+   * @param before runs before each attempt to delete one
+   */
+  removeAll (principal: Principal, providers: Iterable<string>, before: (entry: RemovedEntry) => Promise<void>): Promise<readonly RemovedEntry[]>
+}
+
+export type Choose = (entry: VaultEntry) => StoredGrant | undefined
+type Before = (grants: readonly StoredGrant[]) => Promise<void>
+
+/** An entry that was deleted, or is about to be. */
+export interface RemovedEntry {
+  readonly name: string
+  /** The key of the provider; `null` when it is none of those that are known. */
+  readonly provider: string | null
+  /** None when it cannot be read. */
+  readonly grants: readonly StoredGrant[]
 }
 
 interface ConnectionsServices {
@@ -58,10 +79,16 @@ interface ConnectionsServices {
 }
 
 type Change = { readonly entry: VaultEntry | null } | null
+type Address = readonly [owner: string, name: string]
+
+/** What a provider is called in audit events whose key nobody knows. */
+export const UNKNOWN_PROVIDER = '?'
+const PAGE = 100
+/** How often all entries of somebody are looked for: another call may store one in between. */
+const ROUNDS = 5
 
 export function createConnections ({ vault, sealer, resealing, audit }: ConnectionsServices): Connections {
-  const address = (principal: Principal, provider: string): [owner: string, name: string] =>
-    [hashPrincipal(principal), hashFields('provider', provider)]
+  const address = (principal: Principal, provider: string): Address => [hashPrincipal(principal), hashFields('provider', provider)]
 
   /** @throws FST_MCP_CONNECT_SEAL_BROKEN */
   function open (stored: Stored, owner: string, name: string): VaultEntry {
@@ -81,18 +108,46 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
    * Reads and writes an entry until it has won.
    * @param step gives the entry that is to be there, `null` for none; or `null` to leave it as it is. It is given `null` when there is none that can be read
    */
-  async function rewrite (principal: Principal, provider: string, step: (entry: VaultEntry | null) => Change, check?: () => Promise<void>): Promise<'written' | 'removed' | 'left'> {
-    const [owner, name] = address(principal, provider)
+  async function rewrite ([owner, name]: Address, step: (entry: VaultEntry | null) => Change, check?: () => Promise<void>): Promise<'written' | 'removed' | 'left'> {
     return await untilWon(async () => {
       const stored = await vault.get(owner, name)
       const found = stored === null ? null : openIfReadable(stored, owner, name)
       const change = step(found instanceof SealBrokenError ? null : found)
       if (change === null) return 'left'
-      if (change.entry === null) return stored === null ? 'left' : await vault.delete(owner, name, stored.revision) ? 'removed' : LOST
-      const sealed = sealer.seal(JSON.stringify(change.entry), grantContext(owner, name))
+      if (change.entry === null && stored === null) return 'left'
+      const sealed = change.entry === null ? null : sealer.seal(JSON.stringify(change.entry), grantContext(owner, name))
       await check?.()
+      if (sealed === null) return await vault.delete(owner, name, stored!.revision) ? 'removed' : LOST
       return await vault.put(owner, name, sealed, stored?.revision ?? null) === null ? LOST : 'written'
     })
+  }
+
+  async function removeAt (at: Address, facts: AuditedConnection, which: string | Choose | undefined, before: Before | undefined): Promise<readonly StoredGrant[] | null> {
+    let removed: readonly StoredGrant[] = []
+    const outcome = await rewrite(at, entry => {
+      if (which === undefined) {
+        removed = entry?.accounts ?? []
+        return { entry: null }
+      }
+      const chosen = entry === null ? undefined : typeof which === 'string' ? findGrant(entry, which) : which(entry)
+      if (chosen === undefined) return null
+      removed = [chosen]
+      return { entry: withoutGrants(entry!, one => one.id === chosen.id) }
+    }, async () => await before?.(removed))
+    if (outcome === 'left') return null
+    audit('vault.deleted', facts)
+    return removed
+  }
+
+  async function namesOfOwner (owner: string): Promise<readonly string[]> {
+    const names: string[] = []
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await vault.list({ owner, limit: PAGE, ...cursor !== undefined && { cursor } })
+      if (page.cursor !== null && page.cursor === cursor) throw new AdapterInvalidError('vault.list', 'another cursor with each page')
+      names.push(...page.entries.filter(entry => entry.owner === owner).map(({ name }) => name))
+      cursor = page.cursor
+    }
+    return names
   }
 
   return {
@@ -116,7 +171,7 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
       const { issuer, clientId } = registration
       const id = randomToken()
       let saved: StoredGrant | undefined
-      await rewrite(principal, provider, entry => {
+      await rewrite(address(principal, provider), entry => {
         const own = entry === null ? null : withoutGrants(entry, one => one.issuer !== issuer)
         const previous = own?.accounts.find(one => one.id === replaces || isSameAccount(one.grant.account, grant.account))
         const withheld = previous === undefined ? [] : missingScopes(registration, previous.grant, previous.grant.requestedScopes)
@@ -131,7 +186,7 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
 
     async change (principal, provider, read, step) {
       let now: StoredGrant | null = null
-      const outcome = await rewrite(principal, provider, entry => {
+      const outcome = await rewrite(address(principal, provider), entry => {
         now = entry?.accounts.find(({ id }) => id === read.id) ?? null
         if (entry === null || now === null || !isSameVersion(now, read)) return null
         const next = step(now)
@@ -142,23 +197,32 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
     },
 
     async makeDefault (principal, provider, id) {
-      const outcome = await rewrite(principal, provider, entry => {
+      const outcome = await rewrite(address(principal, provider), entry => {
         const chosen = entry?.accounts.find(one => one.id === id)
         return chosen === undefined ? null : { entry: { accounts: [chosen, ...entry!.accounts.filter(one => one !== chosen)] } }
       })
       return outcome === 'written'
     },
 
-    async remove (principal, provider, id) {
-      let removed: readonly StoredGrant[] = []
-      const outcome = await rewrite(principal, provider, entry => {
-        removed = entry?.accounts.filter(one => id === undefined || one.id === id) ?? []
-        if (id === undefined) return { entry: null }
-        return removed.length === 0 ? null : { entry: withoutGrants(entry!, one => one.id === id) }
-      })
-      if (outcome === 'left') return null
-      audit('vault.deleted', { ...auditIdsOf(principal), provider })
-      return removed
+    async remove (principal, provider, which, before) {
+      return await removeAt(address(principal, provider), { ...auditIdsOf(principal), provider }, which, before)
+    },
+
+    async removeAll (principal, providers, before) {
+      const owner = hashPrincipal(principal)
+      const keys = new Map([...providers].map(key => [address(principal, key)[1], key]))
+      const removed: RemovedEntry[] = []
+      for (let i = 0; i < ROUNDS; i++) {
+        const names = await namesOfOwner(owner)
+        if (names.length === 0) return removed
+        for (const name of names) {
+          const provider = keys.get(name) ?? null
+          const grants = await removeAt([owner, name], { ...auditIdsOf(principal), provider: provider ?? UNKNOWN_PROVIDER }, undefined,
+            async grants => await before({ name, provider, grants }))
+          if (grants !== null) removed.push({ name, provider, grants })
+        }
+      }
+      throw new StoreContentionError()
     }
   }
 }

@@ -37,6 +37,15 @@ export function findAccount ({ accounts }: VaultEntry, name: string | undefined)
   return accounts.find(({ grant }) => grant.account?.subject === name) ?? accounts.find(({ grant }) => grant.account?.label === name)
 }
 
+export function findGrant ({ accounts }: VaultEntry, id: string): StoredGrant | undefined {
+  return accounts.find(one => one.id === id)
+}
+
+/** The grant that a handle is about, or whichever has taken its place since. */
+export function findSuccessor ({ accounts }: VaultEntry, stored: StoredGrant): StoredGrant | undefined {
+  return accounts.find(({ id }) => id === stored.id) ?? accounts.find(({ grant }) => isSameAccount(grant.account, stored.grant.account))
+}
+
 /** Of those that a provider does not tell there is one at most: nobody could tell two of them apart. */
 export function isSameAccount (a: Account | undefined, b: Account | undefined): boolean {
   return a?.subject === b?.subject

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { setTimeout } from 'node:timers/promises'
 import type { Audit, RefreshFailure } from '../audit-events.js'
 import { hashFields } from '../encoding.js'
-import { AdapterFailedError } from '../errors.js'
+import { AdapterFailedError, StoreContentionError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
 import { refreshedGrant } from '../oauth/grant.js'
@@ -62,7 +62,7 @@ const TURN_MS = LEASE_MS + 2000
 const PATIENCE_MS = 20_000
 const MIN_POLL_MS = 20
 const MAX_POLL_MS = 400
-/** A token that is not even this old was refused for another reason than its age. */
+/** A token that is not even this old, nor a quarter of its life, was refused for another reason than its age. Servers may count in whole seconds. */
 const NEW_MS = 30_000
 /** When a new grant cannot be stored, this is tried again: the old one may be void by now. */
 const STORE_DELAYS_MS = [50, 200, 1000, 3000, 10_000, 15_000]
@@ -85,12 +85,15 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
   }
 
   const outcomeOf = (stored: StoredGrant | null): Fresh => stored === null || stored.deadAt !== undefined ? { kind: 'ended' } : { kind: 'fresh', stored }
-  const hasMoved = (now: StoredGrant | null, seen: StoredGrant): boolean => now === null || now.deadAt !== undefined || !isSameVersion(now, seen)
+  /** Whether there is an outcome without asking the provider. What others have stored may have expired meanwhile. */
+  const isSettled = (now: StoredGrant | null, seen: StoredGrant): boolean =>
+    now === null || now.deadAt !== undefined || (!isSameVersion(now, seen) && (freshnessOf(now) !== 'expired' || now.grant.refreshToken === undefined))
 
   /** One refresh at a time for each grant in this process, whoever asks. */
   function start (place: Place, seen: StoredGrant): Promise<Fresh> {
     const running = underWay.get(seen.id)
     if (running !== undefined) return running
+    if (closing.signal.aborted) return Promise.resolve(later())      // nobody would wait for what it gives
     const flight = refresh(place, seen).finally(() => underWay.delete(seen.id))
     underWay.set(seen.id, flight)
     return flight
@@ -117,7 +120,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
       if (performance.now() > deadline || closing.signal.aborted) return later()
       await setTimeout(pollMs * (0.5 + Math.random() / 2), undefined, { signal: closing.signal }).catch(() => {})
       const now = await current(place, seen)
-      if (hasMoved(now, seen)) return outcomeOf(now)
+      if (isSettled(now, seen)) return outcomeOf(now)
     }
   }
 
@@ -126,13 +129,14 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
     const paused = await pauses.find(leaseKey(seen))
     if (paused !== null) return paused
     const now = await current(place, seen)
-    if (hasMoved(now, seen)) return outcomeOf(now)
-    if (!lease.lasts(REQUEST_MS)) return later()
-    const { grant } = now!
-    const answer = await refreshTokens(configuration, place.provider, grant.refreshToken!, grant.account?.subject)
-    if (answer.kind === 'tokens') return await store(place, seen, refreshedGrant(place.provider, answer.tokens, grant), lease)
-    if (answer.kind === 'dead') return await bury(place, seen)
-    return await pause(place, seen, answer)
+    if (isSettled(now, seen)) return outcomeOf(now)
+    if (!lease.lasts(REQUEST_MS) && !(await lease.extend() && lease.lasts(REQUEST_MS))) return later()
+    const read = now!
+    const { grant } = read
+    const answer = await refreshTokens(configuration, place.provider, grant.refreshToken!)
+    if (answer.kind === 'tokens') return await store(place, read, refreshedGrant(place.provider, answer.tokens, grant), lease)
+    if (answer.kind === 'dead') return await bury(place, read)
+    return await pause(place, read, answer)
   }
 
   /** Nothing uses the new tokens before they are in the vault: a rotated refresh token that is lost is the end of the grant. */
@@ -148,7 +152,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
         else if (now === null) await services.discard(place, grant)
         return outcomeOf(now)
       } catch (error) {
-        if (!(error instanceof AdapterFailedError) || delayMs === null) {
+        if (!(error instanceof AdapterFailedError || error instanceof StoreContentionError) || delayMs === null) {
           audit('refresh.unsaved', facts, { err: error })
           throw error
         }
@@ -209,7 +213,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
     async renew (place, refused) {
       const { grant: { refreshToken, expiresAt }, obtainedAt, clientId } = refused
       const ageMs = Date.now() - obtainedAt
-      const isNew = ageMs >= 0 && ageMs < Math.min(NEW_MS, ((expiresAt ?? Infinity) - obtainedAt) / 2)
+      const isNew = ageMs >= 0 && ageMs < Math.min(NEW_MS, ((expiresAt ?? Infinity) - obtainedAt) / 4)
       if (refreshToken === undefined || isNew || clientId !== place.provider.clientId) return { kind: 'fresh', stored: refused }
       return await patiently(start(place, refused))
     },

@@ -22,14 +22,14 @@ export interface UndecidedGrants {
 }
 
 /** How long a user has to decide. */
-const TTL_MS = 15 * 60_000
+export const DECISION_TTL_MS = 15 * 60_000
 
 export function createUndecidedGrants (services: RecordServices): UndecidedGrants {
   const records = createRecords<UndecidedGrant>('undecided-grant', services)
   return {
     async keep (hash, undecided) {
       const { revision } = await records.get(hash)
-      await records.put(hash, undecided, revision, TTL_MS)
+      await records.put(hash, undecided, revision, DECISION_TTL_MS)
     },
 
     async find (hash) {

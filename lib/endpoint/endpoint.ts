@@ -9,6 +9,7 @@ import { resolveEndpointOptions } from './options.js'
 import { createOriginCheck } from './origins.js'
 import type { Sdk } from './sdk.js'
 import { createSessions } from './sessions.js'
+import { assertFree, explainFailure, tellOfAddresses } from './start-up.js'
 import type { EndpointSettings, McpEndpointOptions } from './types.js'
 
 /** Places in the table of MCP sessions become free by and by. */
@@ -33,6 +34,7 @@ export async function mcpEndpoint (app: FastifyInstance, options: McpEndpointOpt
   const settings = resolveEndpointOptions(options)
   // Clients look for it at the root alone.
   if (app.prefix !== '') throw new OptionsError('mcpEndpoint: register it without a prefix, since its metadata have a fixed place; path says where the endpoint is')
+  assertFree(app, settings.path)
   let sdk: Sdk | undefined
   const sessions = createSessions(settings, async (id, onclose) => await sdk!.connect(id, onclose), app.log)
   const exchanges = createExchanges()
@@ -53,7 +55,10 @@ export async function mcpEndpoint (app: FastifyInstance, options: McpEndpointOpt
     }
   }
 
-  app.addHook('onReady', async () => { sdk = await loadSdk(settings, app.log) })
+  app.addHook('onReady', async () => {
+    tellOfAddresses(app, settings)
+    sdk = await loadSdk(settings, app.log).catch((error: unknown) => { throw explainFailure(app, error) })
+  })
   // Open streams would keep the server from closing.
   app.addHook('preClose', async () => { await Promise.all([sessions.close(), sdk?.close(), exchanges.end()]) })
   app.setErrorHandler(answerError)

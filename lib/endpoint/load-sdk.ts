@@ -7,7 +7,7 @@ import type { EndpointServer, EndpointSettings } from './types.js'
 const NO_SERVER = 'mcpEndpoint: createServer must return an McpServer of @modelcontextprotocol/sdk or of @modelcontextprotocol/server, at once'
 
 /**
- * Loads what serves the servers that `createServer` makes, of which it makes one to see.
+ * Loads what serves the servers that `createServer` makes, of which it makes two to see.
  * @throws FST_MCP_CONNECT_OPTIONS when it makes none; FST_MCP_CONNECT_SDK_UNREACHABLE
  */
 export async function loadSdk (settings: EndpointSettings, log: FastifyBaseLogger): Promise<Sdk> {
@@ -21,7 +21,7 @@ export async function loadSdk (settings: EndpointSettings, log: FastifyBaseLogge
     return server
   }
   const sample = createServer()
-  await sample.close()
+  await Promise.all([sample.close(), createServer().close()])
   const context = { sample, createServer: (): EndpointServer => reported(createServer, log), settings, log }
   if (!isSdkV2Server(sample.server)) return await (await import('./sdk-v1.js')).loadSdkV1(context)
   return await (await import('./sdk-v2.js')).loadSdkV2(context)

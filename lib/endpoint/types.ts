@@ -28,8 +28,8 @@ export interface McpEndpointOptions {
   /** Path of the endpoint in the application. @default '/mcp' */
   readonly path?: string
   /**
-   * Makes an `McpServer`: one for each MCP session, and for each request of MCP 2026-07-28; also once at start-up, to see of which SDK it
-   * is. Each call makes a new one.
+   * Makes an `McpServer`: one for each MCP session, and for each request of MCP 2026-07-28; also twice at start-up, to see of which SDK it
+   * is, and that each call makes a new one.
    */
   readonly createServer: () => EndpointServer
   readonly auth: EndpointAuth

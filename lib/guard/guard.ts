@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Audit, BlockReason } from '../audit-events.js'
-import { createConnection } from '../connections/connection.js'
+import { createConnection, type ConnectionServices } from '../connections/connection.js'
 import { findAccount } from '../connections/entry.js'
 import type { Refreshing } from '../connections/refreshing.js'
 import { isWithheld, missingScopes } from '../connections/scopes.js'
@@ -32,6 +32,7 @@ export interface GuardServices extends RoundServices, Pick<McpConnectOptions, 'c
   readonly refreshing: Refreshing
   /** The provider as it is for a principal: see `ResolveProvider`. */
   resolveProvider (principal: Principal, key: string): Promise<Provider | null>
+  readonly disconnect: ConnectionServices['disconnect']
   readonly connectionsUrl: string
   elicitationUrl (id: string): string
   readonly audit: Audit
@@ -61,6 +62,7 @@ function retrySeconds (stuck: readonly Needed[]): number {
 
 export function createDecide (services: GuardServices): Decide {
   const { connections, refreshing, elicitations, connectionsUrl, audit, log } = services
+  const handle: ConnectionServices = { fresh: refreshing.fresh, renew: refreshing.renew, disconnect: services.disconnect }
 
   function identify ({ claims }: GuardedCall): Principal {
     if (claims === undefined) {
@@ -70,7 +72,7 @@ export function createDecide (services: GuardServices): Decide {
     const made = services.principal(claims)
     const principal = parsePrincipal(made)
     if (principal !== null) return principal
-    log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${explainInvalidPrincipal(made)}. Have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
+    log.error(`mcp-connect: principal(claims) gave no issuer and subject: ${explainInvalidPrincipal(made)}. If a claim is missing, have your bearer verification set authInfo.extra to the claims of the access token, or set the principal option`)
     throw new BlockedError('no_principal', texts.NO_PRINCIPAL)
   }
 
@@ -156,7 +158,7 @@ export function createDecide (services: GuardServices): Decide {
     if (missing.length + withheld.length === 0) {
       const ids = auditIdsOf(principal)
       for (const { key: provider } of usable) audit('vault.read', { ...ids, provider })
-      return { kind: 'run', connections: Object.fromEntries(usable.map(({ key, provider, fresh }) => [key, createConnection({ principal, key, provider }, fresh.stored, refreshing)])) }
+      return { kind: 'run', connections: Object.fromEntries(usable.map(({ key, provider, fresh }) => [key, createConnection({ principal, key, provider }, fresh.stored, handle)])) }
     }
 
     const message = missing.length === 0 ? '' : texts.notConnected(missing, connectionsUrl)
@@ -181,7 +183,17 @@ export function createDecide (services: GuardServices): Decide {
     return await decide(principal, requirements, call, attempts - 1, waited)
   }
 
+  let toldOfAnother = false
+
+  /** Nothing can be known of its client, who gets no links. */
+  function warnOfAnotherServer ({ connected }: GuardedCall): void {
+    if (connected || toldOfAnother) return
+    toldOfAnother = true
+    log.warn('mcp-connect: a guard was made for another server than the one that is called, so that nobody gets a link; call app.mcpConnect.for(server) in createServer, with each server that it makes')
+  }
+
   return async (requirements, call) => {
+    warnOfAnotherServer(call)
     let principal: Principal | undefined
     try {
       principal = identify(call)

@@ -12,6 +12,8 @@ export interface GuardedCall {
   readonly manifest: ClientManifest
   /** Whether the client declared URL mode; `impossible` where no client can be asked for anything, as in a list. */
   readonly urlMode: 'declared' | 'undeclared' | 'unknown' | 'impossible'
+  /** Whether the guard's server has a client at all; otherwise it is not the server that is called. */
+  readonly connected: boolean
   /** `null` from protocol 2026-07-28 on, which has none: nobody can be told there. */
   readonly mcpSession: McpSession | null
   /** For a client that answers, and calls again with its answers; `null` before protocol 2026-07-28. */

@@ -7,6 +7,11 @@ export interface NotifyingServer {
   createElicitationCompletionNotifier (elicitationId: string): () => Promise<void>
 }
 
+/** Whether a server has a client, or had one until now: its last call may begin when it is gone already. */
+export function isConnected (server: NotifyingServer & { getClientVersion (): unknown }): boolean {
+  return server.transport !== undefined || server.getClientVersion() !== undefined
+}
+
 /** The MCP session that a server is connected to now: it may be connected to another client later. */
 export function mcpSessionOf (server: NotifyingServer): McpSession {
   const transport = server.transport ?? server

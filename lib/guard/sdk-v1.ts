@@ -1,5 +1,5 @@
 import { readManifest, readUser, urlModeOf, type AuthInfo, type GuardedCall } from './guarded-call.js'
-import { mcpSessionOf } from './mcp-session.js'
+import { isConnected, mcpSessionOf } from './mcp-session.js'
 import { requiredElicitations } from './required-elicitations.js'
 import type { Sdk, SdkServer } from './sdk.js'
 import type { SdkV1Copy } from './sdk-v1-copies.js'
@@ -28,6 +28,7 @@ function describe (server: SdkServer, context: Context | undefined): GuardedCall
     ...readUser(context?.authInfo),
     manifest,
     urlMode: urlModeOf(manifest),
+    connected: isConnected(server),
     mcpSession: mcpSessionOf(server),
     round: null
   }

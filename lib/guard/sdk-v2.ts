@@ -1,6 +1,6 @@
 import type { NegotiatingServer } from '../mcp-sdks.js'
 import { isObject, readManifest, readUser, urlModeOf, type Answer, type AuthInfo, type GuardedCall, type Round } from './guarded-call.js'
-import { mcpSessionOf } from './mcp-session.js'
+import { isConnected, mcpSessionOf } from './mcp-session.js'
 import { requiredElicitations } from './required-elicitations.js'
 import type { Sdk, SdkServer } from './sdk.js'
 import type { SdkV2Copy } from './sdk-v2-copy.js'
@@ -53,6 +53,7 @@ function describeLegacy (server: SdkV2Server, context: Context): GuardedCall {
     ...readUser(context.http?.authInfo),
     manifest,
     urlMode: urlModeOf(manifest),
+    connected: isConnected(server),
     mcpSession: mcpSessionOf(server),
     round: null
   }
@@ -66,6 +67,7 @@ function describeModern (server: SdkV2Server, context: Context): GuardedCall {
     ...readUser(context.http?.authInfo),
     manifest,
     urlMode: MULTI_ROUND_TRIP.includes(method) ? urlModeOf(manifest) : 'impossible',
+    connected: true,
     mcpSession: null,
     round: describeRound(context.mcpReq)
   }

@@ -11,7 +11,7 @@ const CLOCK_TOLERANCE_S = 30
 
 type Reach = Pick<Registration, 'privateHosts' | typeof allowLoopbackHttp>
 
-/** An access token that was not taken. The reason is of fixed words, and so safe to log. */
+/** An access token that was not taken. The reason is of fixed words and configuration, and so safe to log. */
 export class TokenRefusedError extends Error {
   constructor (readonly reason: string) {
     super(reason)
@@ -61,7 +61,7 @@ export function createTokenVerifier (policy: TokenPolicy): (token: string) => Pr
       }, issuer, resource, ['exp', 'sub'])
     } catch (error) {
       if (error instanceof ProviderUnavailableError || error instanceof TokenRefusedError) throw error
-      throw new TokenRefusedError(explain(error))
+      throw new TokenRefusedError(explain(error, { iss: `${issuer} (auth.issuer)`, aud: `${resource} (auth.resource)` }))
     }
   }
 }
@@ -87,7 +87,21 @@ export function keysOf (configuration: Configuration, jwksUri: string, reach: Re
 }
 
 function keysAt (jwksUri: string, reach: Reach): JWTVerifyGetKey {
-  return createRemoteJWKSet(new URL(jwksUri), { [customFetch]: createOutboundFetch(reach) })
+  const outboundFetch = createOutboundFetch(reach)
+  return createRemoteJWKSet(new URL(jwksUri), {
+    async [customFetch] (...request) {
+      const response = await outboundFetch(...request)
+      if (response.status !== 200) throw new UnexpectedStatusError(response.status)
+      return response
+    }
+  })
+}
+
+/** Where keys should be, there is something else. */
+class UnexpectedStatusError extends Error {
+  constructor (status: number) {
+    super(`answered ${status}`)
+  }
 }
 
 /** Whether no key was found since the token names none that there is; otherwise there were no keys to look at. */
@@ -96,11 +110,13 @@ function isOfToken (error: unknown): boolean {
 }
 
 function describeKeyError (error: unknown): string {
+  if (error instanceof UnexpectedStatusError) return error.message
   return error instanceof errors.JOSEError ? error.code : failureReason(error)
 }
 
-function explain (error: unknown): string {
+/** @param expected what is configured, by claim */
+function explain (error: unknown, expected: Readonly<Record<string, string>>): string {
   if (error instanceof errors.JWTExpired) return 'it has expired'
-  if (error instanceof errors.JWTClaimValidationFailed) return `its ${error.claim} is not what it must be`
+  if (error instanceof errors.JWTClaimValidationFailed) return `its ${error.claim} is not ${expected[error.claim] ?? 'what it must be'}`
   return error instanceof errors.JOSEError ? error.code : 'it is malformed'
 }

@@ -15,7 +15,15 @@ type CryptoKey = Extract<Parameters<typeof client.PrivateKeyJwt>[0], { readonly 
 export function clientAuthentication ({ clientSecret, privateKey, clientAuthentication: way }: Registration): client.ClientAuth {
   if (privateKey !== undefined) return signed(privateKey)
   if (clientSecret === undefined) return client.None()
-  return way === 'client_secret_post' ? client.ClientSecretPost(clientSecret) : client.ClientSecretBasic(clientSecret)
+  return way === 'client_secret_post' ? client.ClientSecretPost(clientSecret) : basic(clientSecret)
+}
+
+/** Id and secret are form-encoded (RFC 6749 section 2.3.1), and no character that need not be: some servers take them as they are. */
+function basic (clientSecret: string): client.ClientAuth {
+  return (_server, { client_id: clientId }, _body, headers) => {
+    const credentials = [clientId, clientSecret].map(value => encodeURIComponent(value).replaceAll('%20', '+')).join(':')
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
+  }
 }
 
 function signed (privateKey: CheckedKey): client.ClientAuth {

@@ -4,7 +4,7 @@ import { allowLoopbackHttp, isSecure } from '../loopback.js'
 import type { Registration } from '../types.js'
 import { clientAuthentication } from './client-authentication.js'
 import { describeProvider, failureReason } from './failure.js'
-import { inDialect } from './dialect.js'
+import { inDialect, parseJson } from './dialect.js'
 import { createOutboundFetch, type Fetch } from './outbound.js'
 
 const NO_S256 = 'it does not list S256 in code_challenge_methods_supported; if the server supports it all the same, a provider\'s definition can give endpoints instead, and oidcLogin a clientSecret or a privateKey'
@@ -84,13 +84,32 @@ export function forRefresh (configuration: Configuration, registration: Registra
   const { supportsPKCE, ...metadata } = configuration.serverMetadata()
   const endpoint = registration.endpoints?.refresh ?? metadata.token_endpoint!
   const fetch = tokenFetch(registration, [endpoint])
-  const refreshing = create(registration, { ...metadata, token_endpoint: endpoint }, async (url, init) => {
+  return create(registration, { ...metadata, token_endpoint: endpoint }, async (url, init) => {
     const response = await fetch(url, init)
     if (url === endpoint) onResponse(response.clone())
+    return await withoutIdToken(response)
+  })
+}
+
+/** An id_token that is not accepted, since clocks differ or it has no use here, would be the end of a refresh token that has just been used up. */
+async function withoutIdToken (response: Response): Promise<Response> {
+  const text = await response.text()
+  const answer = parseJson(text)
+  const { status, headers } = response
+  if (typeof answer !== 'object' || answer === null || !('id_token' in answer)) return new Response(text, { status, headers })
+  const { id_token: _, ...others } = answer
+  return new Response(JSON.stringify(others), { status, headers })
+}
+
+/** openid-client's view of one request to a revocation endpoint (RFC 7009), with what was answered told as it comes. */
+export function forRevocation (configuration: Configuration, registration: Registration, endpoint: string, onResponse: (response: Response) => void): Configuration {
+  const { supportsPKCE, ...metadata } = configuration.serverMetadata()
+  const fetch = tokenFetch(registration, [])        // that endpoint takes a form, whatever the token endpoint takes
+  return create(registration, { ...metadata, revocation_endpoint: endpoint }, async (url, init) => {
+    const response = await fetch(url, init)
+    onResponse(response.clone())
     return response
   })
-  if (metadata.jwks_uri !== undefined) client.enableNonRepudiationChecks(refreshing)
-  return refreshing
 }
 
 function create (registration: Registration, metadata: client.ServerMetadata, fetch: Fetch): Configuration {

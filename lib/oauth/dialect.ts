@@ -3,7 +3,7 @@ import type { Fetch } from './outbound.js'
 
 /**
  * Has a provider's token endpoints spoken to in its own way: token requests in JSON, an access token response that stands inside of
- * another object, headers of its own. What goes to other addresses, and answers that are no JSON, stay as they are.
+ * another object (some do so only when they redeem a code), headers of its own. What goes to other addresses, and answers that are no JSON, stay as they are.
  */
 export function inDialect (registration: Registration, isTokenEndpoint: (url: string) => boolean, fetch: Fetch): Fetch {
   const { tokenRequestFormat, tokenResponsePath, requestHeaders } = registration
@@ -21,10 +21,10 @@ export function inDialect (registration: Registration, isTokenEndpoint: (url: st
 async function unwrap (response: Response, path: string): Promise<Response> {
   const text = await response.text()
   const { status, headers } = response
-  const inner = valueAt(parseJson(text), path)
-  if (typeof inner !== 'object' || inner === null) return new Response(text, { status, headers })
-  // Inside of it token_type tells whose token it is; all of them are bearer tokens.
-  return new Response(JSON.stringify({ ...inner, token_type: 'bearer' }), { status, headers })
+  const answer = parseJson(text)
+  const tokens = [valueAt(answer, path), answer].find(one => valueAt(one, 'access_token') !== undefined)
+  // There token_type tells whose token it is; all of them are bearer tokens.
+  return new Response(tokens === undefined ? text : JSON.stringify({ ...tokens, token_type: 'bearer' }), { status, headers })
 }
 
 /** What stands at a path, such as `user.id`, of names that are the object's own. */

@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import type { Provider } from '../types.js'
 import { forRefresh, type Configuration } from './configuration.js'
-import { parseJson } from './dialect.js'
+import { codesIn, retryAfter } from './error-answer.js'
 import { failureReason } from './failure.js'
 import { isToken, type Tokens } from './token-request.js'
 
@@ -18,21 +18,14 @@ export type RefreshAnswer =
 const DEAD = ['invalid_grant']
 const MISREGISTERED = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'incorrect_client_credentials']
 
-/** No server is left alone for longer, whatever it says. */
-const MAX_RETRY_AFTER_MS = 60 * 60_000
-/** How deep error codes may stand in an answer. */
-const MAX_DEPTH = 3
-
 /** Refreshes an access token (RFC 6749 section 6). Never fails: each failure is of one of three classes. */
-export async function refreshTokens (configuration: Configuration, provider: Provider, refreshToken: string, subject: string | undefined): Promise<RefreshAnswer> {
+export async function refreshTokens (configuration: Configuration, provider: Provider, refreshToken: string): Promise<RefreshAnswer> {
   let response: Response | undefined
   const refreshing = forRefresh(configuration, provider, answer => { response = answer })
   try {
     const tokens = await client.refreshTokenGrant(refreshing, refreshToken, provider.resource === undefined ? {} : { resource: provider.resource })
     const usable = [tokens.access_token, tokens.refresh_token].every(token => token === undefined || isToken(token))
     if (!usable || tokens.token_type !== 'bearer') return { kind: 'later', reason: 'the answer holds no usable access token' }
-    // OpenID Connect Core 1.0 section 12.2
-    if (subject !== undefined && (tokens.claims()?.sub ?? subject) !== subject) return { kind: 'later', reason: 'the answer is for another account' }
     return { kind: 'tokens', tokens }
   } catch (error) {
     return await classify(provider, failureReason(error), response)
@@ -42,25 +35,10 @@ export async function refreshTokens (configuration: Configuration, provider: Pro
 async function classify ({ failureCodes }: Provider, reason: string, response: Response | undefined): Promise<RefreshAnswer> {
   const status = response?.status ?? 0
   if (status !== 429 && status < 500) {
-    const codes = response === undefined ? [] : [reason, ...codesIn(parseJson(await response.text().catch(() => '')))]
+    const codes = response === undefined ? [] : [reason, ...await codesIn(response)]
     const has = (known: readonly string[] = []): boolean => codes.some(code => known.includes(code))
     if (has(DEAD) || has(failureCodes.dead)) return { kind: 'dead' }
     if (has(MISREGISTERED) || has(failureCodes.misregistered)) return { kind: 'misregistered', reason }
   }
-  const retryAfterMs = readRetryAfter(response?.headers.get('retry-after') ?? null)
-  return { kind: 'later', reason: status === 429 || status >= 500 ? `status ${status}` : reason, ...retryAfterMs !== undefined && { retryAfterMs } }
-}
-
-/** Whatever could be an error code, wherever servers put it. Only compared with codes that are known. */
-function codesIn (value: unknown, depth = 0): readonly string[] {
-  if (typeof value === 'string') return [value]
-  if (typeof value !== 'object' || value === null || depth === MAX_DEPTH) return []
-  return Object.values(value).flatMap(one => codesIn(one, depth + 1))
-}
-
-/** Seconds, or a date (RFC 9110 section 10.2.3). */
-function readRetryAfter (value: string | null): number | undefined {
-  if (value === null) return undefined
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+  return { kind: 'later', reason: status === 429 || status >= 500 ? `status ${status}` : reason, ...retryAfter(response) }
 }

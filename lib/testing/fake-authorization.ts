@@ -22,6 +22,8 @@ export function authorize ({ parameters }: FakeRequest, { ways, grants, issuer, 
   if (!isComplete(parameters, ways)) return respond({ error: 'invalid_request' })
   if (decision === 'deny') return respond({ error: 'access_denied' })
   const asked = (parameters[ways.scopeParameter] ?? '').split(ways.requestScopeSeparator).filter(scope => scope !== '')
+  // No scope holds a space (RFC 6749 section 3.3): these are separated by something else.
+  if (asked.some(scope => scope.includes(' '))) return respond({ error: 'invalid_scope' })
   return respond({
     code: grants.issueCode({
       account,

@@ -174,7 +174,7 @@ t.test('what is wrong with a principal is said, on both sides, without repeating
   t.equal((await server.person('alice').signIn()).statusCode, 500)
   const session = await server.openSession({ user: A })
   await session.client.callTool({ name: 'issues' })
-  t.equal(server.log.filter(line => line.includes('what it gave is a promise')).length, 2)
+  t.equal(server.log.filter(line => line.includes('what it gave is a promise, and it must not be async')).length, 2)
   await new Promise(setImmediate)
   t.strictSame(rejected, [])
 })

@@ -123,7 +123,10 @@ t.test('options are checked, and so is the client', { ...LIMITED }, async t => {
   for (const [options, message] of wrong) t.throws(() => handleUrlElicitation(createClient(), options as UrlElicitationOptions), { code: 'FST_MCP_CONNECT_CLIENT_OPTIONS', message }, inspect(options))
   for (const client of [undefined, null, {}, { setRequestHandler () {} }]) t.throws(() => handleUrlElicitation(client as unknown as McpClientLike, { consent }), { code: 'FST_MCP_CONNECT_CLIENT_OPTIONS', message: /takes a Client of/ })
   for (const sdk of ['v1 imported', 'v2 imported']) {
-    t.throws(() => handleUrlElicitation(createClient(sdk, {}), { consent }), { code: 'FST_MCP_CONNECT_CLIENT_OPTIONS', message: /capabilities: urlMode/ }, sdk)
+    for (const capabilities of [{}, { elicitation: {} }, { elicitation: { form: {} } }, { elicitation: { url: true } }, { elicitation: { url: undefined } }]) {
+      t.throws(() => handleUrlElicitation(createClient(sdk, capabilities), { consent }), { code: 'FST_MCP_CONNECT_CLIENT_OPTIONS', message: /capabilities: urlMode/ }, `${sdk} ${inspect(capabilities)}`)
+    }
+    handleUrlElicitation(createClient(sdk, { elicitation: { form: {}, url: {} } }), { consent })
     const client = createClient(sdk)
     handleUrlElicitation(client, { consent })
     t.throws(() => handleUrlElicitation(client, { consent }), { code: 'FST_MCP_CONNECT_CLIENT_OPTIONS', message: /has a handler of elicitation\/create already/ }, sdk)

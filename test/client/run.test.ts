@@ -343,6 +343,11 @@ t.test('closing ends what is under way, and takes everything off the client', { 
   handle.close()
 })
 
+t.test('a request that is under way already is no request that can be made again', async t => {
+  const { handle } = await set(t, [])
+  for (const call of [Promise.resolve(), undefined]) await t.rejects(handle.run(call as never), { code: 'FST_MCP_CONNECT_CLIENT_OPTIONS', message: /run takes a function/ })
+})
+
 t.test('nothing is left behind after 1000 runs', { ...LIMITED }, async t => {
   const { handle, server } = await set(t, [])
   const controller = new AbortController()

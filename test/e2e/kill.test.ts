@@ -5,22 +5,12 @@ import t, { type Test } from 'tap'
 import { HOLD_MS } from '../../lib/elicitation/elicitations.js'
 import { hashPrincipal } from '../../lib/principal.js'
 import { acmeLoginOf, createFleet, type AppProcess, type Fleet, type UserBrowser } from '../fixtures/fleet.js'
+import { createRandom } from '../fixtures/random.js'
 import { createStorage, eternalRows, lastingKinds, openStore } from '../fixtures/stores.js'
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)
 t.setTimeout(120_000 + ROUNDS * 3 * 15_000)
-
-/** Numbers from 0 to 1 that look random (mulberry32). */
-function createRandom (seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6D2B79F5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 /**
  * A user's way to a connection, until the process that serves it is killed: an MCP client would wait a minute for the answer

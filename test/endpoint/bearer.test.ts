@@ -41,7 +41,10 @@ t.test('an access token is verified: signature, issuer, audience, expiry, subjec
   const reasons = log.map(line => JSON.parse(line) as { level: number, reason?: string }).filter(({ reason }) => reason !== undefined)
   t.equal(reasons.length, Object.keys(bad).length)
   t.ok(reasons.every(({ level }) => level === 30))
-  t.match(reasons.map(({ reason }) => reason).join(), /its iss is not what it must be,.*its aud .*it has expired,.*its sub .*it names no client.*ERR_JWKS_NO_MATCHING_KEY/)
+  t.match(reasons.map(({ reason }) => reason).join(), /it has expired,.*its sub .*it names no client.*ERR_JWKS_NO_MATCHING_KEY/)
+  const told = (words: string): number => reasons.filter(({ reason }) => reason === words).length
+  t.equal(told(`its iss is not ${issuer.issuer} (auth.issuer)`), 2, 'what was expected is configuration')
+  t.equal(told(`its aud is not ${url.href} (auth.resource)`), 3)
 
   t.equal(servers.length, 0, 'nothing was made for them')
   t.equal((await request('POST', await token('a', { exp: now() - 20 }), INITIALIZE)).status, 200, 'clocks differ')
@@ -118,18 +121,18 @@ t.test('or where jwksUri says, without asking the metadata', async t => {
 })
 
 t.test('keys that cannot be had are no fault of the token: 503, and later it works', async t => {
-  const broken: ReadonlyArray<readonly [string, (endpoint: Endpoint) => void]> = [
+  const broken: ReadonlyArray<readonly [string, (endpoint: Endpoint) => void, status?: number]> = [
     ['no metadata', ({ issuer }) => { issuer.answers.set('/.well-known/openid-configuration', (_request, response) => response.writeHead(500).end()) }],
     ['metadata of another issuer', ({ issuer }) => { issuer.metadata['issuer'] = 'https://other.example.com' }],
     ['metadata without keys', ({ issuer }) => { delete issuer.metadata['jwks_uri'] }],
-    ['keys that are not there', ({ issuer }) => { issuer.answers.set('/jwks', (_request, response) => response.writeHead(404).end()) }],
-    ['keys that are moved', ({ issuer }) => { issuer.answers.set('/jwks', (_request, response) => response.writeHead(302, { location: '/other' }).end()) }],
+    ['keys that are not there', ({ issuer }) => { issuer.answers.set('/jwks', (_request, response) => response.writeHead(404).end()) }, 404],
+    ['keys that are moved', ({ issuer }) => { issuer.answers.set('/jwks', (_request, response) => response.writeHead(302, { location: '/other' }).end()) }, 302],
     ['keys that are none', ({ issuer }) => { issuer.answers.set('/jwks', (_request, response) => response.end('[]')) }],
     ['OAR-28 keys that are too many', ({ issuer }) => { issuer.answers.set('/jwks', (_request, response) => response.end(' '.repeat(70_000))) }],
     ['OAR-28 keys inside the network', ({ issuer }) => { issuer.metadata['jwks_uri'] = 'https://169.254.169.254/jwks' }],
     ['a connection that breaks', ({ issuer }) => { issuer.answers.set('/jwks', request => request.socket.destroy()) }]
   ]
-  for (const [name, breakIt] of broken) {
+  for (const [name, breakIt, status] of broken) {
     await t.test(name, async t => {
       const endpoint = await start(t)
       const { request, token, issuer, log, servers } = endpoint
@@ -142,6 +145,7 @@ t.test('keys that cannot be had are no fault of the token: 503, and later it wor
       t.notOk(response.headers.has('www-authenticate'))
       t.equal(servers.length, 0)
       t.match(log.join(''), /FST_MCP_CONNECT_PROVIDER_(UNAVAILABLE|MISCONFIGURED)/)
+      if (status !== undefined) t.match(log.join(''), `the keys: answered ${status}`)
       t.notOk(log.join('').includes(good))
 
       issuer.answers.clear()

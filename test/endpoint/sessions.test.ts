@@ -4,8 +4,9 @@ import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { McpConnect } from '../../lib/decorator.js'
 import type { AuthInfo } from '../../lib/endpoint/bearer.js'
-import { mcpEndpoint, type EndpointServer } from '../../lib/endpoint/index.js'
+import { mcpEndpoint, type EndpointServer, type McpEndpointOptions } from '../../lib/endpoint/index.js'
 import { createSessions } from '../../lib/endpoint/sessions.js'
 import type { EndpointSettings } from '../../lib/endpoint/types.js'
 import { INITIALIZE, sdks, seen, startEndpoint, type Endpoint, type Seen } from '../fixtures/endpoint.js'
@@ -55,8 +56,8 @@ async function start (t: Test, sdk: 'v1' | 'v2', options?: Parameters<typeof sta
     stream: async (token, session, signal) => await fetch(url, {
       headers: { accept: 'text/event-stream', authorization: `Bearer ${token}`, ...inSession(session) }, ...signal !== undefined && { signal }
     }),
-    // The first is that of start-up.
-    closed: async index => await Promise.race([closings[index + 1]!.then(() => true), setTimeout(30_000, false, { ref: false })]),
+    // The first two are those of start-up.
+    closed: async index => await Promise.race([closings[index + 2]!.then(() => true), setTimeout(30_000, false, { ref: false })]),
     request
   }
 }
@@ -291,7 +292,10 @@ for (const sdk of ['v1', 'v2'] as const) {
     ]
     for (const [createServer, message] of wrong) await t.rejects(startEndpoint(t, createServer as () => EndpointServer), { message })
     const shared = sdks[sdk](seen())
-    const { request, token, log } = await startEndpoint(t, () => shared)
+    await t.rejects(startEndpoint(t, () => shared), { code: 'FST_MCP_CONNECT_OPTIONS', message: /createServer must make a new McpServer each time/ })
+    let made = 0
+    const { request, token, log } = await startEndpoint(t, () => { made += 1; return made < 3 ? sdks[sdk](seen()) : shared })
+    t.equal((await request('POST', await token(), INITIALIZE)).status, 200)
     const response = await request('POST', await token(), INITIALIZE)
     t.equal(response.status, 500)
     t.strictSame(await response.json(), { jsonrpc: '2.0', error: { code: -32603, message: 'Internal error' }, id: null })
@@ -362,6 +366,36 @@ for (const sdk of ['v1', 'v2'] as const) {
     t.equal((await request('POST', own, INITIALIZE)).status, 200)
   })
 }
+
+t.test('what an endpoint lacks, or what stands in its way, is told at start-up, with the mend', async t => {
+  const auth = { issuer: 'https://login.example.com', resource: 'https://mcp.example.com/mcp' }
+  const start = async (decorator: object | undefined, options: Partial<McpEndpointOptions> = {}, registrations = 1): Promise<string[]> => {
+    const log: string[] = []
+    const app = Fastify({ logger: { stream: { write: (line: string) => { log.push(line) } } } })
+    t.teardown(() => app.close())
+    if (decorator !== undefined) app.decorate('mcpConnect', decorator as McpConnect)
+    for (let time = 0; time < registrations; time += 1) {
+      await app.register(mcpEndpoint, { createServer: () => { use(app); return sdks.v1(seen()) }, auth, ...options })
+    }
+    await app.ready()
+    return log.filter(line => line.includes('mcp-connect'))
+  }
+  let use: (app: object) => unknown = () => {}
+  const at = (baseUrl: string): object => ({ connectionsUrl: `${baseUrl}/connect`, for () {} })
+  t.strictSame(await start(at('https://mcp.example.com')), [])
+  t.match(await start(at('https://mcp.example.com'), { auth: { ...auth, resource: 'https://mcp.example.com' } }), [/at \/mcp here/])
+  t.match(await start(at('https://mcp.example.com/mcp')), [/baseUrl is the address of the MCP endpoint.*https:\/\/mcp\.example\.com\/mcp\/connect/])
+  t.match(await start(undefined, { path: '/v1' }), [/"level":30.*at \/v1 here.*https:\/\/mcp\.example\.com\/mcp/])
+  await t.rejects(start(undefined, {}, 2), { code: 'FST_MCP_CONNECT_OPTIONS', message: /there is a route at \/mcp already/ })
+
+  use = app => (app as { mcpConnect: { for (server: object): unknown } }).mcpConnect.for({})
+  t.strictSame(await start(at('https://mcp.example.com')), [])
+  await t.rejects(start(undefined), { code: 'FST_MCP_CONNECT_OPTIONS', message: /createServer has failed: Cannot read prop.*there is no app\.mcpConnect/, cause: TypeError })
+  await t.rejects(start({}), TypeError)
+  const cause = new Error('of the host')
+  use = () => { throw cause }
+  await t.rejects(start(undefined), cause, 'what the host throws is passed on as it is')
+})
 
 t.test('an endpoint is registered without a prefix', async t => {
   const app = Fastify()

@@ -195,7 +195,7 @@ function principal (): Target {
   return parser('parser: principals', anything, value => {
     const parsed = parsePrincipal(value)
     if (parsed !== null) return 'value'
-    must(/^what it gave is a promise$|^its (issuer|subject|tenant) /.test(explainInvalidPrincipal(value)), 'an explanation')
+    must(/^what it gave is a promise, and it must not be async$|^its (issuer|subject|tenant) /.test(explainInvalidPrincipal(value)), 'an explanation')
     return 'refused'
   })
 }

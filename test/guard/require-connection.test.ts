@@ -26,6 +26,22 @@ async function connect (server: TestServer, url: string): Promise<void> {
 const rejection = async (promise: Promise<unknown>): Promise<any> => await promise.then(() => { throw new Error('it resolved') }, error => error)
 const content = (text: string): { content: Array<{ type: 'text', text: string }> } => ({ content: [{ type: 'text', text }] })
 
+t.test('a guard that was made for another server than the one that is called is told to the operator, once', async t => {
+  const server = await startServer(t)
+  const shared = new McpServer({ name: 'shared', version: '1.0.0' })
+  for (const guarded of [null, shared]) {
+    for (const capabilities of [undefined, {}]) {
+      const { client } = await open(t, server, mcp => {
+        mcp.registerTool('issues', {}, server.app.mcpConnect.for(guarded ?? mcp).requireConnection('acme', () => content('')))
+      }, capabilities === undefined ? {} : { capabilities })
+      await client.callTool({ name: 'issues' }).catch(() => {})
+    }
+    const warnings = server.log.filter(line => line.includes('"level":40'))
+    t.match(warnings, guarded === null ? [] : [/made for another server than the one that is called.*createServer/])
+    t.equal(warnings.length, guarded === null ? 0 : 1)
+  }
+})
+
 t.test('tools with and without arguments, prompts, resources and templates: the connection comes first', async t => {
   const server = await startServer(t)
   const kinds = (mcp: McpServer): void => {

@@ -33,7 +33,7 @@ t.test('an application without the SDK starts, and hears of it when it makes a g
   t.strictSame(copies, [])
   const server = { server: { getClientCapabilities () {} } } as unknown as McpServerLike
   const services = { server, loadSdkV2: () => null, providers: new Map(), decide: async () => { throw new Error('not reached') } }
-  t.throws(() => createGuard({ ...services, copies }), { code: 'FST_MCP_CONNECT_SDK_MISSING' })
+  t.throws(() => createGuard({ ...services, copies }), { code: 'FST_MCP_CONNECT_SDK_MISSING', message: /sdk 1\.23 .*server 2\.4 / })
   const installed = (await loadSdkV1Copies())()
   t.throws(() => createGuard({ ...services, copies: installed }), { code: 'FST_MCP_CONNECT_SDK_MISMATCH' })
 })

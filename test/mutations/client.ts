@@ -6,6 +6,7 @@ const RUN = ['test/client/run.test.ts']
 const REQUESTS = ['test/client/requests.test.ts']
 const SDKS = ['test/client/sdks.test.ts']
 const OPEN = ['test/client/open-in-browser.test.ts']
+const ENDINGS = ['test/client/endings.test.ts']
 const LISTENERS = ['test/client/listeners.test.ts']
 
 export const client = [
@@ -30,14 +31,17 @@ export const client = [
     { name: 'one letter of one script is enough', find: '`\\\\p{Script_Extensions=${script}}`).join(\'\')}]*$`', replace: '`\\\\p{Script_Extensions=${script}}`).join(\'\')}]`' }),
   ...mutationsOf('lib/client/requests.ts', REQUESTS,
     { name: 'form mode is answered', find: "if (!parsed.success) throw Object.assign(new Error('This client takes elicitation in URL mode only'), { code: INVALID_PARAMS })", replace: "if (!parsed.success) return { action: 'accept' }", tests: SDKS },
-    { name: 'a URL that is refused counts as cancelled', find: "if (!checked.ok) throw new RefusedRequest(new UrlElicitationError('refused_url', checked.refusal))", replace: "if (!checked.ok) return { action: 'cancel' }", tests: SDKS },
-    { name: 'one run may be asked for one URL for ever', find: "if (asked.urls.has(url)) throw new RefusedRequest(new UrlElicitationError('repeated'))", replace: '', tests: SDKS },
+    { name: 'a URL that is refused counts as cancelled', find: "if (!checked.ok) throw new UrlElicitationError('refused_url', checked.refusal)", replace: "if (!checked.ok) return 'cancelled'", tests: SDKS },
+    { name: 'one run may be asked for one URL for ever', find: "if (asked.urls.has(url)) throw new UrlElicitationError('repeated')", replace: '', tests: SDKS },
     { name: 'one run may be asked for ever', find: 'if (asked.underWay === 0 && asked.rounds === rounds) throw', replace: 'if (asked.rounds < 0) throw' },
     { name: 'there may be any number of dialogs at once', find: 'if (visits.count >= MAX_ELICITATIONS) throw', replace: 'if (visits.count < 0) throw' },
     { name: 'what is behind a refusal reaches the server', find: "super(ours ? behind.message : 'The client could not ask')", replace: 'super(behind.message)' },
     { name: 'what did not come to an end counts as agreed', find: "timed_out: 'cancel'", replace: "timed_out: 'accept'" },
     { name: 'what was not opened counts as agreed', find: "not_opened: 'cancel'", replace: "not_opened: 'accept'" },
-    { name: 'a no counts as going away', find: "declined: 'decline'", replace: "declined: 'cancel'", tests: SDKS }),
+    { name: 'a no counts as going away', find: "declined: 'decline'", replace: "declined: 'cancel'", tests: SDKS },
+    { name: 'a run knows not how its dialogs ended', find: 'asked.failure ??= new UrlElicitationError(ending)', replace: 'void 0', tests: ENDINGS },
+    { name: 'a run knows not what was refused', find: 'asked.failure ??= error as Error', replace: 'void 0', tests: [...REQUESTS, ...ENDINGS] },
+    { name: 'a round long past counts', find: 'asked.failure = undefined', replace: '', tests: ENDINGS }),
   ...mutationsOf('lib/client/required.ts', RUN,
     { name: 'any error with members asks for something', find: 'code: z.literal(-32042)', replace: 'code: z.number()' },
     { name: 'members in form mode are opened', find: 'urlParams.extend({ elicitationId })', replace: 'urlParams.extend({ elicitationId, mode: z.unknown() })' },
@@ -50,10 +54,12 @@ export const client = [
     { name: 'nothing that can be opened counts as done', find: "if (required.length === 0) throw new UrlElicitationError('malformed')", replace: '' },
     { name: 'a URL that is refused is passed over', find: "if (!checked.ok) throw new UrlElicitationError('refused_url', checked.refusal)\n    return checked.value", replace: "return checked.ok ? checked.value : { url: 'https://refused.example', host: { ascii: '', unicode: '' }, warnings: [], id: undefined, message: '' }" },
     { name: 'what is complete already is shown', find: 'if (elicitation.id !== undefined && ended.has(elicitation.id)) continue', replace: '' },
-    { name: 'the request is made again without a yes', find: "if (ending !== 'completed' && ending !== 'done') throw new UrlElicitationError(ending)", replace: '' },
+    { name: 'the request is made again without a yes', find: 'if (!endedWell(ending)) throw new UrlElicitationError(ending)', replace: '' },
     { name: 'a request is made although it was aborted', find: 'signal?.throwIfAborted()', replace: '' },
     { name: 'an abort is not heard', find: 'await visits.visit(elicitation, signal)', replace: 'await visits.visit(elicitation)' },
-    { name: 'what is behind a refusal is not thrown', find: 'if (error instanceof RefusedRequest) throw error.behind', replace: '', tests: [...REQUESTS, ...RUN, ...SDKS] }),
+    { name: 'why a request was rejected is not thrown', find: '      if (asked.failure !== undefined) throw asked.failure', replace: '', tests: [...REQUESTS, ...ENDINGS] },
+    { name: 'why a tool failed is not thrown', find: 'if (asked.failure !== undefined && isErrorResult(result)) throw asked.failure', replace: '', tests: ENDINGS },
+    { name: 'a good result does not stand', find: 'asked.failure !== undefined && isErrorResult(result)', replace: 'asked.failure !== undefined', tests: ENDINGS }),
   ...mutationsOf('lib/client/lead.ts', RUN,
     { name: 'it is opened whatever the person says', find: "if (answer === 'decline') return 'declined'", replace: '' },
     { name: 'it is opened although it is over', find: "if (answer === 'cancel' || signal.aborted) return 'cancelled'", replace: "if (answer === 'cancel') return 'cancelled'" },
@@ -81,6 +87,7 @@ export const client = [
     { name: 'Windows looks for the program in the current folder', find: "`${env.SystemRoot ?? 'C:\\\\Windows'}\\\\System32\\\\rundll32.exe`", replace: "'rundll32.exe'" }),
   ...mutationsOf('lib/client/sdk.ts', [...REQUESTS, ...RUN],
     { name: 'a handler of the host is replaced', find: 'client.assertCanSetRequestHandler(CREATE)', replace: '' },
+    { name: 'a client that declares form mode alone is taken', find: 'if (!mayDeclareUrlMode(client)) throw new ClientOptionsError(NO_URL_MODE)', replace: '', tests: REQUESTS },
     { name: 'the handlers stay when it is over', find: '() => { client.removeRequestHandler(CREATE) }', replace: '() => {}' },
     { name: 'completions of any shape are taken', find: "if (typeof elicitationId === 'string') handler(elicitationId)", replace: 'handler(elicitationId as string)', tests: LISTENERS },
     { name: 'a request that the server takes back goes on', find: 'context?.signal ?? context?.mcpReq?.signal', replace: 'undefined' }),

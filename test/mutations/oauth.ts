@@ -81,7 +81,8 @@ export const oauth = [
   ),
   ...mutationsOf('lib/oauth/access-token.ts', BEARER,
     { name: 'tokens of any kind are taken', find: 'if (!isAccessToken(header)) throw', replace: 'if (header === null) throw' },
-    { name: 'the keys of a server are fetched without limits', find: '{ [customFetch]: createOutboundFetch(reach) }', replace: '{}', tests: CLAIMS },
+    { name: 'the keys of a server are fetched without limits', find: 'createOutboundFetch(reach)', replace: 'fetch', tests: CLAIMS },
+    { name: 'whatever is in place of keys is not told', find: 'if (response.status !== 200) throw', replace: 'if (response.status === 0) throw' },
     { name: 'an access token of another issuer is taken', find: '{ issuer, audience,', replace: '{ audience,' },
     { name: 'an access token for another resource is taken', find: '{ issuer, audience,', replace: '{ issuer,' },
     { name: 'an access token that lacks claims is taken', find: ', requiredClaims })', replace: ' })' },
@@ -91,7 +92,7 @@ export const oauth = [
     { name: 'a token is to blame for keys that cannot be had', find: 'isOfToken(error) ? error', replace: 'true ? error' },
     { name: 'keys are to blame for a token', find: 'isOfToken(error) ? error', replace: 'false ? error' },
     { name: 'metadata without keys are a fault', find: "if (found === undefined) throw new ProviderMisconfiguredError(name, 'there is no jwks_uri; set auth.jwksUri')", replace: '' },
-    { name: 'the reason of a refusal is not told', find: 'its ${error.claim} is not what it must be', replace: 'it is not what it must be' }
+    { name: 'the reason of a refusal is not told', find: "its ${error.claim} is not ${expected[error.claim] ?? 'what it must be'}", replace: 'it is not what it must be' }
   ),
   ...mutationsOf('lib/oauth/claims.ts', IDENTITY,
     { name: 'a label may hold anything', find: 'plainText(String(value), MAX_LABEL_LENGTH)', replace: 'String(value)', tests: SCRIPTED },

@@ -1,6 +1,7 @@
 import { createPublicKey, generateKeyPairSync, subtle } from 'node:crypto'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
 import t, { type Test } from 'tap'
+import undici from 'undici'
 import { startAuthorizationServer } from '../../examples/demo/authorization-server.js'
 import { HttpBrowser } from '../../examples/demo/http-browser.js'
 import { acmeCustomers } from '../../examples/demo/people.js'
@@ -43,7 +44,7 @@ t.test('private_key_jwt: an assertion for the issuer, by the client, for a minut
     imports = 0
     await exchange(provider, scripted.authorize)
     scripted.answers.set('/token', (_request, response) => json(response, { access_token: 'y', token_type: 'bearer' }))
-    for (let i = 0; i < 2; i++) t.match(await refreshTokens(await createConfigurations()(provider), provider, 'r', undefined), { kind: 'tokens', tokens: { access_token: 'y' } })
+    for (let i = 0; i < 2; i++) t.match(await refreshTokens(await createConfigurations()(provider), provider, 'r'), { kind: 'tokens', tokens: { access_token: 'y' } })
     scripted.answers.delete('/token')
     t.equal(imports, 1, 'the key is imported once')
     const requests = scripted.requests.splice(0).filter(({ path }) => path === '/token')
@@ -90,11 +91,11 @@ t.test('a real authorization server takes it, whichever the algorithm, and no ot
     const provider = define({ key, alg, kid: 'a' })
     const { refresh_token: refreshToken = '', ...tokens } = await exchange(provider, authorize)
     t.match(tokens, { access_token: /./, scope: 'issues:read' }, alg)
-    t.match(await refreshTokens(await createConfigurations()(provider), provider, refreshToken, undefined), { kind: 'tokens' })
+    t.match(await refreshTokens(await createConfigurations()(provider), provider, refreshToken), { kind: 'tokens' })
 
     const other = define({ key: alg.startsWith('ES') ? generateKeyPairSync('ec', { namedCurve: alg === 'ES256' ? 'P-256' : 'P-521' }).privateKey : generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, alg, kid: 'a' })
     await t.rejects(exchange(other, authorize), { code: 'FST_MCP_CONNECT_EXCHANGE_FAILED', message: /invalid_client$/ })
-    t.match(await refreshTokens(await createConfigurations()(other), other, refreshToken, undefined), { kind: 'misregistered', reason: 'invalid_client' })
+    t.match(await refreshTokens(await createConfigurations()(other), other, refreshToken), { kind: 'misregistered', reason: 'invalid_client' })
   }
 })
 
@@ -105,17 +106,28 @@ t.test('the other ways: a secret in a header, in the body, and none', async t =>
       name: 'Acme', issuer, clientId: 'example', scopes: ['issues:read'], apiOrigins: ['https://api.acme.example'], [allowLoopbackHttp]: true, ...way !== 'none' && { clientSecret: 'c'.repeat(43), clientAuthentication: way }
     })
     const { refresh_token: refreshToken = '' } = await exchange(provider, authorize)
-    t.match(await refreshTokens(await createConfigurations()(provider), provider, refreshToken, undefined), { kind: 'tokens' }, way)
+    t.match(await refreshTokens(await createConfigurations()(provider), provider, refreshToken), { kind: 'tokens' }, way)
   }
 })
 
 t.test('oidcLogin authenticates so, too, also where the server does not announce PKCE', async t => {
   const server = await startWithLogin(t, {
     client: { client_secret: undefined, token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256', jwks: { keys: [{ ...createPublicKey(ec).export({ format: 'jwk' }), use: 'sig' }] } },
-    login: { privateKey: ec.export({ format: 'jwk' }) },
-    settings: { discovery: { code_challenge_methods_supported: undefined } }
+    login: { privateKey: ec.export({ format: 'jwk' }) }
+  })
+  const { fetch } = undici
+  let stripped = 0
+  t.intercept(undici, 'fetch', {
+    value: async (url: string, init: undici.RequestInit) => {
+      const response = await fetch(url, init)
+      if (!url.endsWith('/.well-known/openid-configuration')) return response
+      const { code_challenge_methods_supported: methods, ...metadata } = await response.json() as Record<string, unknown>
+      stripped += Number(Array.isArray(methods))
+      return Response.json(metadata)
+    }
   })
   const person = server.person('alice')
   t.equal((await person.signIn()).statusCode, 303)
+  t.equal(stripped, 1)
   t.match((await person.browser.get('/connect')).body, 'Your connections')
 })

@@ -199,7 +199,7 @@ t.test('STA-13 STA-14 OAR-25 openid asks for an id_token of the server\'s own, b
     return await exchange(scripted, { configuration, scopes: ['openid'] })
   }
   const labelOf = async (claims: object): Promise<string | undefined> => (await redeem(({ sign }) => sign(claims))).account?.label
-  t.strictSame((await redeem(({ sign }) => sign({}))).account, { subject: 'alice' })
+  t.strictSame((await redeem(({ sign }) => sign({}))).account, { subject: 'alice', label: 'alice@example.com' }, 'the UserInfo endpoint knows the name')
   const labels = { name: 'A', preferred_username: 'a', email: ` a@acme.example\u202e${'x'.repeat(200)}` }
   t.match(await labelOf(labels), /^a@acme\.example x{84}…$/, 'INP-14 one line of 100 characters')
   t.equal(await labelOf({ ...labels, email: { canary: 1 } }), 'a')

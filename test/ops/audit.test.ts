@@ -28,7 +28,7 @@ t.test('LOG-10 the whole way is told, to onAudit and to the log, and nothing tel
   await connect(server)
   await server.browser(A).press('/connect', '/acme/disconnect')
   t.strictSame(events.map(({ event }) => event), [
-    'elicitation.created', 'elicitation.opened', 'elicitation.started', 'exchange.started', 'vault.written', 'elicitation.completed', 'exchange.stored', 'vault.read', 'vault.deleted'
+    'elicitation.created', 'elicitation.opened', 'elicitation.started', 'exchange.started', 'vault.written', 'elicitation.completed', 'exchange.stored', 'vault.read', 'vault.deleted', 'revocation.done'
   ])
   const ids = server.app.mcpConnect.auditIdsOf(A)
   for (const event of events) {

@@ -110,6 +110,7 @@ t.test('scopes: where they stand, what separates them, what they are called, whi
   const { tokens } = await client.connect()
   t.equal(tokens['scope'], 'mail.read,https://example.com/email,read')
   t.strictSame((await client.api(tokens['access_token'])).body['scopes'], ['Mail.Read', 'email', 'offline_access', 'read'])
+  t.equal((await client.authorize({ user_scope: 'a b' }))?.searchParams.get('error'), 'invalid_scope', 'another separator')
 })
 
 t.test('scopes that are not told, or not again', async t => {

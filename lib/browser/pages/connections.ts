@@ -1,4 +1,5 @@
 import { html } from 'ghtml'
+import type { AtProvider } from '../../account.js'
 import type { FormView } from '../forms.js'
 import { accountText, button, layout, scopeList, type AccountView } from './layout.js'
 
@@ -32,12 +33,20 @@ export interface AccountStatus {
   readonly hasEnded: boolean
 }
 
+/** What became of a connection that was ended just now. */
+export interface EndedView {
+  /** The provider. */
+  readonly name: string
+  readonly atProvider: AtProvider
+}
+
 /** The user's connections at all providers. */
-export function connectionsPage ({ server, account, signOut, connections }:
-{ server: string, account: AccountView, signOut: FormView | null, connections: readonly ConnectionView[] }): string {
+export function connectionsPage ({ server, account, signOut, notice, connections }:
+{ server: string, account: AccountView, signOut: FormView | null, notice: EndedView | null, connections: readonly ConnectionView[] }): string {
   return layout({
     title: `Your connections at ${server}`,
-    content: html`<p>Signed in as !${accountText(account)}.</p>
+    content: html`!${notice === null ? '' : html`<p role="status">${endedText(notice)}</p>`}
+<p>Signed in as !${accountText(account)}.</p>
 !${signOut === null ? '' : button(signOut, 'Sign out')}
 !${connections.length === 0 ? '<p>There is nothing for you to connect here.</p>' : connections.map(connectionSection).join('\n')}`
   })
@@ -53,7 +62,7 @@ function connectionSection ({ key, name, host, status, accounts, connect, add, d
 !${connect === null ? '' : button(connect, exists ? `Connect ${name} again` : `Connect ${name}`, 'main')}
 !${add === null ? '' : button(add, `Add another ${name} account`)}
 !${exists && disconnect !== null ? button(disconnect, accounts.length > 1 ? `Disconnect all of ${name}` : `Disconnect ${name}`) : ''}
-!${exists ? html`<p class="note">Disconnecting deletes what is stored here. To end this server's access at ${name} too, remove it in your settings there.</p>` : ''}
+!${exists ? html`<p class="note">Disconnecting deletes what is stored here, and has ${name} end this server's access there. You are told if that cannot be done.</p>` : ''}
 </section>`
 }
 
@@ -67,6 +76,16 @@ function accountEntry (provider: string, account: Account, isOneOfSeveral: boole
 !${connect === null ? '' : button(connect, `Connect ${what} again`, hasEnded ? 'main' : 'plain')}
 !${makeDefault === null ? '' : button(makeDefault, `Use ${what} by default`)}
 !${button(disconnect, `Disconnect ${what}`)}`
+}
+
+function endedText ({ name, atProvider }: EndedView): string {
+  const deleted = 'Disconnected: what was stored here is deleted.'
+  switch (atProvider) {
+    case 'revoked': return `${deleted} This server's access at ${name} has ended, too.`
+    case 'later': return `${deleted} ${name} could not be reached to end this server's access there, and will be tried again.`
+    case 'spared': return `${deleted} This server's access at ${name} was left as it is there, since another connection of yours may need it.`
+    default: return `${deleted} This server cannot end its access at ${name} by itself: remove it in your settings there.`
+  }
 }
 
 const PROBLEMS = {

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { LEASE_MS } from '../../lib/connections/refreshing.js'
-import { advance } from '../fixtures/clock.js'
+import { advance, stopClock } from '../fixtures/clock.js'
 import { pause } from '../fixtures/pause.js'
 import { startRefreshable, type Refreshable } from '../fixtures/refreshable.js'
 import { json, type Answer } from '../fixtures/scripted-provider.js'
@@ -13,6 +13,7 @@ const HOUR_MS = 3600_000
 /** A grant whose access token has expired. */
 async function startExpired (t: Test, options?: Parameters<typeof startRefreshable>[1]): Promise<Refreshable> {
   const refreshable = await startRefreshable(t, options)
+  stopClock(t)
   advance(t, HOUR_MS)
   return refreshable
 }
@@ -241,7 +242,7 @@ t.test('OAR-22 503, a time-out, no address, a broken connection: the grant is as
     'status 503': (_t, { scripted }) => { scripted.script = { refresh: down } },
     timeout: (t, { scripted }) => {
       const { timeout } = AbortSignal
-      t.intercept(AbortSignal, 'timeout', { value: () => timeout.call(AbortSignal, 50) })
+      t.intercept(AbortSignal, 'timeout', { value: () => timeout.call(AbortSignal, 3000) })
       scripted.script = { refresh: () => {} }
     },
     ENOTFOUND: (t, { scripted }) => {

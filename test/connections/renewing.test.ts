@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import type { Connection } from '../../lib/types.js'
-import { advance } from '../fixtures/clock.js'
+import { advance, stopClock } from '../fixtures/clock.js'
 import { startRefreshable, type Refreshable, type Refresher } from '../fixtures/refreshable.js'
 import { json } from '../fixtures/scripted-provider.js'
 
@@ -20,6 +20,7 @@ async function startRefused (t: Test, { answer = (request, response, first) => f
 } = {}): Promise<Refused> {
   const refreshable = await startRefreshable(t)
   const { scripted, stored, process } = refreshable
+  stopClock(t)
   advance(t, 60_000)
   const isFirst = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean => headers.authorization === `Bearer ${stored.grant.accessToken}`
   scripted.answers.set('/api/issues', (request, response) => answer(request, response, isFirst))

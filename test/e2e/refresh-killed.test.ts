@@ -58,10 +58,12 @@ async function connect (fleet: Fleet, subject: string): Promise<void> {
 
 /** A call at a process that is killed before it has answered. @returns whether it was */
 async function callAndDie ({ fleet }: Scene, subject: string, process: AppProcess): Promise<boolean> {
-  const client = await fleet.connect(subject, process)
-  const answered = await Promise.race([process.ended.then(() => false), client.callTool('issues').then(() => true, () => false)])
+  const call = async (): Promise<void> => {
+    const client = await fleet.connect(subject, process)
+    await client.callTool('issues').finally(() => { client.close().catch(() => {}) })
+  }
+  const answered = await Promise.race([process.ended.then(() => false), call().then(() => true, () => false)])
   await process.kill()
-  client.close().catch(() => {})
   return !answered
 }
 

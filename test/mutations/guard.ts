@@ -1,3 +1,4 @@
+/* eslint-disable no-template-curly-in-string -- what is looked for is source text */
 import { mutationsOf } from './mutation.js'
 
 const REQUIRE = ['test/guard/require-connection.test.ts']
@@ -27,7 +28,7 @@ export const guard = [
     { name: 'claims without issuer and subject are not told to the operator', find: 'log.error(`mcp-connect: principal(claims)', replace: 'void (`mcp-connect: principal(claims)', tests: IDENTITY },
     { name: 'whoever is not allowed to use a provider uses it', find: 'if (!await services.authorize(principal, key)) throw', replace: 'if (!await services.authorize(principal, key) && key === null) throw' },
     { name: 'authorize is not waited for', find: '!await services.authorize(', replace: '!services.authorize(' },
-    { name: 'a grant of another issuer counts', find: "found.kind === 'usable' ? found.entry : null", replace: "'entry' in found ? found.entry : null", tests: ['test/guard/tenants.test.ts'] },
+    { name: 'a grant of another issuer counts', find: "found.kind === 'usable' ? findAccount(", replace: "'entry' in found ? findAccount(", tests: ['test/guard/tenants.test.ts'] },
     { name: 'what cannot be read counts as not connected', find: "({ found }) => found.kind === 'unreadable'", replace: '() => false' },
     { name: 'whoever has declined is asked all the same', find: 'const refused = handed.filter(({ link }) => link === null)', replace: 'const refused = handed.filter(({ link }) => link === undefined)', tests: ['test/browser/authorization-response.test.ts'] },
     { name: 'nobody learns that the guard is that of another server', find: 'if (connected || toldOfAnother) return', replace: 'if (connected || !toldOfAnother) return' },
@@ -42,9 +43,9 @@ export const guard = [
     { name: 'a store that fails counts as a limit', find: 'if (!(error instanceof RateLimitedError)) throw error\n', replace: 'if (!(error instanceof RateLimitedError)) return\n' },
     { name: 'a client that has reached its limit is not told', find: "if (first) audit('ratelimit.hit', {", replace: 'void ({', also: [{ find: '}, { reason: `a client of one user', replace: '}), void ({ reason: `a client of one user' }], tests: LIMITS },
     { name: 'a client that has reached its limit fills the log', find: 'if (first) audit(', replace: 'audit(', tests: LIMITS },
-    { name: 'a grant that has expired counts', find: 'entry !== null && !isExpired(entry.grant)', replace: 'entry !== null' },
-    { name: 'a grant without the scopes that are needed counts', find: '(!usable.includes(one) || missingScopes(one.entry!.grant, one.scopes).length > 0)', replace: '!usable.includes(one)' },
-    { name: 'what the provider has withheld is asked for again and again', find: 'isWithheld(entry!.grant, scopes)', replace: 'isWithheld(entry!.grant, scopes) && scopes.length < 0' },
+    { name: 'a grant that has expired counts', find: 'await refreshing.fresh({ principal, key, provider }, stored)', replace: "{ kind: 'fresh', stored }" },
+    { name: 'a grant without the scopes that are needed counts', find: '!isUsable(one) || (lacking.includes(one) && !withheld.includes(one))', replace: '!isUsable(one)' },
+    { name: 'what the provider has withheld is asked for again and again', find: 'isWithheld(provider, fresh.stored.grant, scopes)', replace: 'isWithheld(provider, fresh.stored.grant, scopes) && scopes.length < 0' },
     { name: 'what the provider has withheld is given to the handler all the same', find: 'missing.length + withheld.length === 0', replace: 'missing.length === 0' },
     { name: 'a client that did not declare URL mode is handed a link', find: "(urlMode === 'declared' || (", replace: "(urlMode !== 'unknown' || (", tests: CAPABILITIES },
     { name: 'a client of which nothing is known is handed a link', find: "services.whenCapabilityUnknown === 'elicit'", replace: 'services.whenCapabilityUnknown !== null', tests: CAPABILITIES },
@@ -59,7 +60,7 @@ export const guard = [
     { name: 'a store that loses its records keeps a call for ever', find: 'if (attempts === 1) throw new StoreContentionError()', replace: '', tests: CAPABILITIES },
     { name: 'errors of the host and the store are told to the model', find: "new BlockedError('failure', texts.TROUBLE)", replace: "new BlockedError('failure', String((error as Error).message))" },
     { name: 'errors of the host and the store are not told to the operator', find: "log.error({ err: error }, 'mcp-connect: a guarded call", replace: "void ({ err: error }, 'mcp-connect: a guarded call" },
-    { name: 'that a handler has received a connection is not told', find: "for (const { key: provider } of needed) audit('vault.read', { ...ids, provider })", replace: '', tests: AUDIT },
+    { name: 'that a handler has received a connection is not told', find: "for (const { key: provider } of usable) audit('vault.read', { ...ids, provider })", replace: '', tests: AUDIT },
     { name: 'that a handler did not run is not told', find: "audit('guard.blocked', {", replace: 'void ({', tests: BLOCKED },
     { name: 'that a handler did not run is told, and not for whom', find: '...principal !== undefined && auditIdsOf(principal), reason', replace: 'reason', tests: BLOCKED }
   ),
@@ -76,13 +77,13 @@ export const guard = [
     { name: 'options for a provider that is not required are ignored', find: 'if (stray !== undefined)', replace: 'if (stray === null)' },
     { name: 'a provider that nobody knows is looked up at the time of the call', find: 'if (provider === undefined) throw', replace: 'if (provider === null) throw' },
     { name: 'options that are inherited count', find: 'Object.hasOwn(byKey, key)', replace: 'key in byKey', tests: ['test/guard/requirements.test.ts'] },
-    { name: 'wrong options are taken', find: 'if (!result.success) throw', replace: 'if (!result) throw' },
+    { name: 'wrong options are taken', find: 'if (!result.success) throw new GuardOptionsError(`${key}:', replace: 'if (!result) throw new GuardOptionsError(`${key}:' },
     { name: "the provider's own scopes are not required", find: '[...provider.scopes, ...scopes]', replace: '[...scopes]' },
     { name: "the handler's own scopes are not required", find: '[...provider.scopes, ...scopes]', replace: '[...provider.scopes]' }
   ),
   ...mutationsOf('lib/guard/links.ts', CAPABILITIES,
-    { name: 'who waits for the same connection by another link is not told', find: '[hashConnection(principal, provider), askerHash({ principal, provider, client: clientOf(call) })]', replace: '[askerHash({ principal, provider, client: clientOf(call) })]', tests: CAPABILITIES },
-    { name: 'who waits for a link that is declined is not told', find: '[hashConnection(principal, provider), askerHash({ principal, provider, client: clientOf(call) })]', replace: '[hashConnection(principal, provider)]', tests: ['test/browser/declining.test.ts'] },
+    { name: 'who waits for the same connection by another link is not told', find: '[hashConnection(principal, needed.key), askerHash(', replace: '[askerHash(', tests: CAPABILITIES },
+    { name: 'who waits for a link that is declined is not told', find: ', askerHash({ ...subjectOf(principal, needed), client: clientOf(call) })]', replace: ']', tests: ['test/browser/declining.test.ts'] },
     { name: 'a link is handed out that has ended meanwhile', find: 'return live && isUnchanged(found, now)', replace: 'return isUnchanged(found, now)', tests: WAITING },
     { name: 'a link is handed out though the user has connected meanwhile', find: 'return live && isUnchanged(found, now)', replace: 'return live', tests: WAITING }
   ),

@@ -4,6 +4,7 @@ import { forms } from './browser-forms.js'
 import { login } from './browser-login.js'
 import { pages } from './browser-pages.js'
 import { client } from './client.js'
+import { leases } from './connections.js'
 import { elicitation } from './elicitation.js'
 import { endpoint } from './endpoint.js'
 import { guard } from './guard.js'
@@ -21,7 +22,7 @@ export const lists: Readonly<Record<string, readonly Mutation[]>> = {
   endpoint,
   guard,
   oauth: [...oauth, ...outbound],
-  state,
+  state: [...state, ...leases],
   vault
 }
 

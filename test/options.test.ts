@@ -135,7 +135,7 @@ t.test('provider definitions', async t => {
     [{ issuer: 'https://user:password@acme.example' }, 'issuer', /without user/],
     [{ endpoints: { authorization: 'https://acme.example/a', token: 'http://acme.example/t' } }, 'endpoints.token', /https/],
     [{ scopes: 'a' }, 'scopes', /list of scopes, such as/],
-    [{ clientAuthentication: 'client_secret_jwt' }, 'clientAuthentication', /"client_secret_basic"/],
+    [{ clientAuthentication: 'client_secret_jwt' }, 'clientAuthentication', /one of: client_secret_basic/],
     [{ clientAuthentication: 'private_key_jwt' }, 'clientAuthentication', /needs a privateKey/],
     [{ scopeSeparator: ';' }, 'scopeSeparator', /must be/],
     [{ endpoints: 'https://acme.example' }, 'endpoints', /object of: authorization, token/],

@@ -91,6 +91,30 @@ t.test('TEN-06 each tenant connects, and is refreshed, with the registration of 
   t.strictSame(server.audit.filter(({ event }) => event === 'refresh.ok').map(event => 'tenant' in event && event.tenant), [A, A2].map(user => server.app.mcpConnect.auditIdsOf(user).tenant))
 })
 
+t.test('TEN-06 what a tenant disconnects is ended with its own registration', async t => {
+  let reachable = true
+  const { server, p1, registration, connect } = await start(t, {
+    more: () => {
+      if (!reachable) throw new Error('the database is down')
+      return registration('web')
+    }
+  })
+  p1.metadata['revocation_endpoint'] = `${p1.issuer}/revoke`
+  p1.answers.set('/revoke', (_request, response) => json(response, {}))
+  p1.script = { answer: ({ good, response }) => json(response, { ...good, expires_in: 300, scope: 'issues:read' }) }
+  const clients = (): string[] => p1.requests.splice(0).filter(({ path }) => path === '/revoke')
+    .map(({ headers }) => String(Buffer.from(String(headers.authorization).slice('Basic '.length), 'base64')).split(':')[0]!)
+  for (const user of [A, T3]) await connect(user)
+  t.match(await server.app.mcpConnect.disconnect(A, 'acme'), [{ atProvider: 'revoked' }])
+  t.strictSame([...new Set(clients())], ['acme'])
+  await t.test('also while that cannot be looked up again', async t => {
+    reachable = false
+    advance(t, 60_001)
+    t.match(await server.app.mcpConnect.disconnect(T3, 'acme'), [{ atProvider: 'revoked' }])
+    t.strictSame([...new Set(clients())], ['web'])
+  })
+})
+
 t.test('TEN-04 an answer to a flow of one tenant\'s registration is not taken where another tenant is signed in', async t => {
   const { server, p1, tokenRequests } = await start(t)
   const { url } = await server.elicit(A)
@@ -115,6 +139,7 @@ t.test('a tenant without a registration has no such provider', async t => {
   const { server, requests } = await start(t)
   const session = await server.openSession({ user: T3 })
   t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: 'This user is not allowed to use Acme here.' }] })
+  t.match(server.audit.at(-1), { event: 'guard.blocked', reason: 'not_authorized' })
   t.notMatch((await server.browser(T3).get('/connect')).body, 'Acme')
   t.match((await server.browser(A).get('/connect')).body, 'Acme')
   t.strictSame(requests, [])

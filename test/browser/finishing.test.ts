@@ -59,7 +59,7 @@ t.test('the grant cannot be stored: a page, and the link still works', async t =
     }
   })
   const answer = await refused(t, server, () => browser.get(callback.href), {
-    status: 503, code: 'ADAPTER_FAILED', event: 'request.failed', before: ['exchange.started', 'exchange.orphan_possible'], tokenCalls: 1, moved: true
+    status: 503, code: 'ADAPTER_FAILED', event: 'request.failed', before: ['exchange.started', 'revocation.done', 'exchange.orphan_possible'], tokenCalls: 1, moved: true
   })
   t.match(answer.body, `href="${url}">Start again`)
   t.match(server.log.join(''), 'disk full')

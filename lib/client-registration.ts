@@ -17,6 +17,9 @@ export interface ClientKey {
   readonly alg?: SigningAlgorithm
 }
 
+/** A private key that was checked. */
+export type CheckedKey = ClientKey & Required<Pick<ClientKey, 'alg'>>
+
 /** This server's registration as a client, with what it authenticates with; without either a public client. */
 export interface ClientRegistration {
   readonly clientId: string
@@ -44,4 +47,26 @@ export interface RegistrationOptions extends ClientRegistration {
   readonly privateHosts?: readonly string[]
   /** Unsafe: lets `http:` addresses through that lead to this machine. For development and tests. */
   readonly [allowLoopbackHttp]?: boolean
+}
+
+/** Sign-in at this server's own authorization server (OpenID Connect Core 1.0), as a web client that is registered there. */
+export interface OidcLoginOptions extends RegistrationOptions {
+  /** What is asked for; `openid` always is. @default ['openid', 'profile', 'email'] */
+  readonly scopes?: readonly string[]
+  /**
+   * Asks for an access token for this resource (RFC 8707), and takes the claims for `principal` from it (RFC 9068) instead of the
+   * id_token. For authorization servers that name users differently in the two: give the resource that MCP clients ask for.
+   */
+  readonly resource?: string
+  /** How long a browser session lives that nobody uses: a minute to a day. @default 1800000 (30 minutes) */
+  readonly idleTtlMs?: number
+  /** How long a browser session lives at most: a minute to 30 days. @default 28800000 (8 hours) */
+  readonly absoluteTtlMs?: number
+}
+
+/** A checked and complete login, for the option `browser`. */
+export interface OidcLogin extends Required<Omit<OidcLoginOptions, 'clientSecret' | 'privateKey' | 'resource' | typeof allowLoopbackHttp>>,
+  Pick<OidcLoginOptions, 'clientSecret' | 'resource' | typeof allowLoopbackHttp> {
+  readonly privateKey?: CheckedKey
+  readonly kind: 'oidc login'
 }

@@ -112,6 +112,12 @@ export interface McpConnect {
    */
   for<S extends AnyServerLike> (server: S): Guard<ContextOf<S>>
   /**
+   * The address to register at a provider.
+   * @param issuer of an authorization server that is a tenant's own
+   * @throws FST_MCP_CONNECT_UNKNOWN_PROVIDER
+   */
+  redirectUri (provider: string, issuer?: string): string
+  /**
    * Seals every grant in the vault with the newest of `keys`, while calls go on. Once every process has the new key first, and
    * a dry run finds nothing left to do and nothing unreadable, older keys can be taken out.
    * @throws FST_MCP_CONNECT_ADAPTER_FAILED when the vault fails: call it again, and it goes on

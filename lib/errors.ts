@@ -27,6 +27,8 @@ export const SdkMismatchError = createError(`${CODE}SDK_MISMATCH`,
   'install the SDK once ("npm ls @modelcontextprotocol/sdk" must show one copy) and pass its McpServer', 500)
 export const SdkUnreachableError = createError<[string, string]>(`${CODE}SDK_UNREACHABLE`,
   'A server is not of a copy of %s that fastify-mcp-connect can load; install it once, beside fastify-mcp-connect ("npm ls %s" must show one copy)', 500)
+export const RegistrationError = createError<[string, string]>(`${CODE}REGISTRATION`,
+  'The registration of a tenant at the provider "%s" cannot be used: %s', 503)
 export const ApiOriginError = createError<[string, string]>(`${CODE}API_ORIGIN`,
   'connection.fetch sends the credential to %s only, not to %s; add the origin to the provider\'s apiOrigins', 500)
 export const GrantEndedError = createError<[string]>(`${CODE}GRANT_ENDED`,

@@ -30,6 +30,5 @@ export type { Bus, Revision, StateStore, Store, Stored, TokenVault } from './sto
 export type { ConnectionOf, ContextOf, Guard, McpConnect, McpConnectProviders, McpServerLike, ProviderName, RemovalReport, RequireOptions, ResealOptions, ResealReport } from './decorator.js'
 export type {
   Account, AtProvider, BrowserIdentity, BrowserUser, Claims, ClientKey, ClientRegistration, Connection, Disconnected, LimitOption, Limits, McpConnectOptions, OidcLogin,
-  OidcLoginOptions,
-  Principal, Provider, ProviderDefinition, RegistrationOptions
+  OidcLoginOptions, Principal, Provider, ProviderDefinition, RegistrationOptions, TenantProvider, TenantProviderDefinition, TenantRegistration
 } from './types.js'

@@ -3,9 +3,10 @@ import { OptionsError } from './errors.js'
 import { isSecure } from './loopback.js'
 import { isOidcLogin, oidcLogin } from './oidc-login.js'
 import { defineProvider } from './providers/define-provider.js'
+import { withoutRegistration } from './providers/tenant-registrations.js'
 import { displayText, durationSchema, objectErrors } from './schemas.js'
 import type { Store, TokenVault } from './storage.js'
-import type { BrowserIdentity, Claims, LimitOption, Limits, McpConnectOptions, OidcLogin, Provider, ProviderDefinition } from './types.js'
+import type { BrowserIdentity, Claims, LimitOption, Limits, McpConnectOptions, OidcLogin, Provider, ProviderDefinition, TenantProvider, TenantProviderDefinition } from './types.js'
 import { parseSecret } from './vault/secret.js'
 
 type Undefaulted = 'onAudit' | 'clientSupportsUrl'
@@ -15,7 +16,7 @@ export interface Settings extends Omit<Required<McpConnectOptions>, 'baseUrl' | 
   readonly baseUrl: URL
   readonly keys: readonly [Buffer, ...Buffer[]]
   readonly limits: Required<Limits>
-  readonly providers: ReadonlyMap<string, Provider>
+  readonly providers: ReadonlyMap<string, Provider | TenantProvider>
 }
 
 const MINUTE_MS = 60_000
@@ -42,18 +43,25 @@ const key = z.string('is missing: is its environment variable set? Make one with
 })
 
 // Not a record of zod's: that drops a key named __proto__ without a word.
-const providers = z.custom<Record<string, ProviderDefinition>>(value => typeof value === 'object' && value !== null && !Array.isArray(value),
+const providers = z.custom<Record<string, ProviderDefinition | TenantProviderDefinition>>(value => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be an object of providers by key').transform((definitions, context) => {
-  const checked = new Map<string, Provider>()
+  const checked = new Map<string, Provider | TenantProvider>()
   for (const [key, definition] of Object.entries(definitions)) {
     const refuse = (message: string): void => context.addIssue({ code: 'custom', path: [key], message })
     if (!/^[a-z0-9_-]{1,64}$/i.test(key)) refuse('is no key for a provider: use letters, digits, _ and - (it stands in addresses)')
     else if (typeof definition === 'function') refuse('is a function; call it: github({ ... })')
     else if (typeof definition !== 'object' || definition === null) refuse('must be made by defineProvider or by a preset')
-    else checked.set(key, defineProvider(definition))
+    else checked.set(key, checkProvider(definition))
   }
   return checked
 })
+
+/** A registration that all have is checked now, and not when it is needed. */
+function checkProvider (definition: ProviderDefinition | TenantProviderDefinition): Provider | TenantProvider {
+  const provider = defineProvider(definition)
+  if ('registration' in provider && provider.clientId !== undefined) withoutRegistration(provider)
+  return provider
+}
 
 const METHODS = { vault: ['get', 'put', 'delete', 'list'], state: ['get', 'put', 'delete', 'count'], bus: ['publish', 'subscribe'] } as const
 const methods = (names: readonly string[]): string => `must be an object with the methods ${names.join(', ')}`

@@ -39,6 +39,7 @@ import { isOidcLogin } from './oidc-login.js'
 import { createAudit } from './ops/audit.js'
 import { resolveOptions } from './options.js'
 import { auditIdsOf, parsePrincipal } from './principal.js'
+import { createResolveProvider, redirectSegment } from './providers/tenant-registrations.js'
 import { assertHost, assertUsable, START_TIMEOUT_MS, warnOfLoopback, warnOfMemory, warnOfNoProviders, warnOfTrustProxy } from './start-up.js'
 import { createBrowserSessions } from './state/browser-sessions.js'
 import { createLeases } from './state/leases.js'
@@ -91,7 +92,8 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
   const connections = createConnections({ vault, sealer, resealing, audit })
   const configuration = createConfigurations()
   const flows = createFlows(records)
-  const revocations = createRevocations({ ...records, connections, providers, configuration, audit, log })
+  const resolveProvider = createResolveProvider(providers, log)
+  const revocations = createRevocations({ ...records, connections, providers, resolveProvider, configuration, audit, log })
   const disconnecting = createDisconnecting({
     connections,
     revocations,
@@ -131,6 +133,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       browser: identity,
       login,
       providers,
+      resolveProvider,
       authorize,
       elicitations,
       declines,
@@ -150,7 +153,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     })
   }, { prefix })
 
-  const redirectUris = [...isOidcLogin(browser) ? [urls.login('callback')] : [], ...[...providers.keys()].map(urls.redirectUri)]
+  const redirectUris = [...isOidcLogin(browser) ? [urls.login('callback')] : [], ...[...providers.keys()].map(key => urls.redirectUri(key))]
   log.info({ redirectUris }, 'mcp-connect: these redirect URIs must be registered, each at its authorization server')
 
   const copies = await loadSdkV1Copies()
@@ -161,6 +164,7 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
     connections,
     refreshing,
     disconnect: async ({ principal, key }, stored) => (await disconnecting.disconnect(principal, key, entry => findSuccessor(entry, stored)))[0] ?? null,
+    resolveProvider,
     elicitations,
     declines,
     completion,
@@ -182,6 +186,11 @@ async function plugin (app: FastifyInstance, options: McpConnectOptions): Promis
       const { requireConnection } = createGuard({ server, copies: copies(), loadSdkV2, providers, decide })
       // The overloads are told apart at run time, by parseRequirements.
       return { requireConnection } as Guard<ContextOf<S>>
+    },
+    redirectUri (key, issuer) {
+      const provider = providers.get(key)
+      if (provider === undefined) throw new UnknownProviderError(key, [...providers.keys()].join(', '))
+      return urls.redirectUri(key, issuer === undefined || issuer === provider.issuer ? undefined : redirectSegment(issuer))
     },
     reseal: resealing.all,
     async disconnect (principal, provider, account) {

@@ -1,6 +1,6 @@
 import { createPrivateKey, KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import type { ClientKey, SigningAlgorithm } from './client-registration.js'
+import type { CheckedKey, SigningAlgorithm } from './client-registration.js'
 
 /*
  * The schema of a private key that this server authenticates with (RFC 7523).
@@ -18,9 +18,6 @@ const NOT_SIGNING = 'is not for signatures (its use); take one that is'
 const RSA: readonly SigningAlgorithm[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
 const CURVES = new Map<string, SigningAlgorithm>([['prime256v1', 'ES256'], ['secp384r1', 'ES384'], ['secp521r1', 'ES512']])
 const MIN_RSA_BITS = 2048
-
-/** A private key that was checked. */
-export type CheckedKey = ClientKey & Required<Pick<ClientKey, 'alg'>>
 
 export const privateKeySchema = z.unknown().transform((value, context): CheckedKey => {
   const result = readPrivateKey(value)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { ClientAuthentication } from './client-registration.js'
+import type { CheckedKey, ClientAuthentication } from './client-registration.js'
 import { mayRequest, type AddressPolicy } from './ip-address.js'
 import { allowLoopbackHttp, isSecure } from './loopback.js'
-import { privateKeySchema, type CheckedKey } from './private-key.js'
+import { privateKeySchema } from './private-key.js'
 import { scopesSchema } from './schemas.js'
 
 /*

@@ -1,14 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Account, Disconnected } from './account.js'
 import type { AuditEvent } from './audit-events.js'
-import type { ClientAuthentication, RegistrationOptions } from './client-registration.js'
+import type { CheckedKey, ClientAuthentication, ClientRegistration, OidcLogin, RegistrationOptions } from './client-registration.js'
 import type { Limits } from './limits.js'
 import type { allowLoopbackHttp } from './loopback.js'
-import type { CheckedKey } from './private-key.js'
 import type { Store, TokenVault } from './storage.js'
 
 export type { Account, AtProvider, Disconnected } from './account.js'
-export type { ClientKey, ClientRegistration, RegistrationOptions } from './client-registration.js'
+export type { ClientKey, ClientRegistration, OidcLogin, OidcLoginOptions, RegistrationOptions } from './client-registration.js'
 export type { LimitOption, Limits } from './limits.js'
 
 /**
@@ -51,28 +50,6 @@ export interface BrowserIdentity {
    * @returns as above
    */
   switchAccountUrl? (returnTo: string): string
-}
-
-/** Sign-in at this server's own authorization server (OpenID Connect Core 1.0), as a web client that is registered there. */
-export interface OidcLoginOptions extends RegistrationOptions {
-  /** What is asked for; `openid` always is. @default ['openid', 'profile', 'email'] */
-  readonly scopes?: readonly string[]
-  /**
-   * Asks for an access token for this resource (RFC 8707), and takes the claims for `principal` from it (RFC 9068) instead of the
-   * id_token. For authorization servers that name users differently in the two: give the resource that MCP clients ask for.
-   */
-  readonly resource?: string
-  /** How long a browser session lives that nobody uses: a minute to a day. @default 1800000 (30 minutes) */
-  readonly idleTtlMs?: number
-  /** How long a browser session lives at most: a minute to 30 days. @default 28800000 (8 hours) */
-  readonly absoluteTtlMs?: number
-}
-
-/** A checked and complete login, for the option `browser`. */
-export interface OidcLogin extends Required<Omit<OidcLoginOptions, 'clientSecret' | 'privateKey' | 'resource' | typeof allowLoopbackHttp>>,
-  Pick<OidcLoginOptions, 'clientSecret' | 'resource' | typeof allowLoopbackHttp> {
-  readonly privateKey?: CheckedKey
-  readonly kind: 'oidc login'
 }
 
 /** What a provider granted to one principal (RFC 6749 section 5.1). */
@@ -170,6 +147,28 @@ export interface ProviderDefinition extends RegistrationOptions {
   readonly apiOrigins: readonly string[]
 }
 
+/** What of a provider's registration is a tenant's own. */
+export interface TenantRegistration extends ClientRegistration {
+  /**
+   * An authorization server of the tenant's own, with metadata. Its redirect URI is another one: `mcpConnect.redirectUri(provider, issuer)`.
+   * @default the definition's
+   */
+  readonly issuer?: string
+  /** @default the definition's */
+  readonly apiOrigins?: readonly string[]
+}
+
+type TenantsOwn = 'issuer' | 'clientId' | 'apiOrigins'
+
+/** A third party where each tenant has a registration of its own. */
+export interface TenantProviderDefinition extends Omit<ProviderDefinition, TenantsOwn>, Partial<Pick<ProviderDefinition, TenantsOwn>> {
+  /**
+   * Gives the registration of a tenant, `undefined` for principals without one. For tenants that have none (`null`), it is that of the definition,
+   * if there is a `clientId` in it; otherwise there is no such provider for them. It is asked again after a minute.
+   */
+  readonly registration: (tenant: string | undefined) => Promise<TenantRegistration | null | undefined> | TenantRegistration | null | undefined
+}
+
 /** Where it is said who an account is. Paths are names with dots in between, such as `user.id`. */
 export interface IdentityDefinition {
   /** Is asked with the access token; absent: it stands in the access token response. */
@@ -216,7 +215,12 @@ export interface Provider extends ProviderDefinition {
   readonly tokenRequestFormat: 'form' | 'json'
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly authorizationParameters: Readonly<Record<string, string>>
+  /** Stands in the redirect URI where the authorization server is a tenant's own. */
+  readonly redirectSegment?: string
 }
+
+/** The same, where each tenant has a registration of its own. */
+export interface TenantProvider extends Omit<Provider, TenantsOwn | 'redirectSegment'>, Partial<Pick<Provider, TenantsOwn>>, Pick<TenantProviderDefinition, 'registration'> {}
 
 /** What an MCP client says of itself. Anybody can say anything: it tells what a client can show, and never who it is. */
 export interface ClientManifest {
@@ -249,7 +253,7 @@ export interface McpConnectOptions {
   /** Who is in front of the browser: your own login, or `oidcLogin(...)` at your authorization server. */
   readonly browser: BrowserIdentity | OidcLogin
   /** The third parties, by key. */
-  readonly providers: Readonly<Record<string, ProviderDefinition>>
+  readonly providers: Readonly<Record<string, ProviderDefinition | TenantProviderDefinition>>
   /** A business rule, asked at the guard, at the page and at the redirection endpoint. @default () => true */
   readonly authorize?: (principal: Principal, provider: string) => Promise<boolean> | boolean
   /** What a client gets whose capabilities are unknown, as with stateless serving. @default 'fallback' */

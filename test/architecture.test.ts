@@ -5,7 +5,7 @@ import t from 'tap'
 /** What each room may import of the others; files directly in lib/ are rooms of one file. Below all of them lies the floor. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   index: ['plugin', 'oidc-login', 'providers', 'stores'],
-  plugin: ['options', 'start-up', 'oidc-login', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'state', 'vault', 'ops'],
+  plugin: ['options', 'start-up', 'oidc-login', 'adapters', 'guard', 'browser', 'elicitation', 'connections', 'oauth', 'state', 'vault', 'ops', 'providers'],
   options: ['oidc-login', 'providers', 'vault'],
   'start-up': ['options', 'adapters', 'stores'],
   'oidc-login': [],

@@ -57,7 +57,7 @@ function checkTable (t: Test, shown: Map<string, string>, resolved: object, requ
 /** Members of a provider's definition that are not there when they are left out. */
 const NEVER_BY_DEFAULT = { accessTokenTtlMs: true, tokenResponsePath: true, identity: true, revocationRequest: true }
 /** They have no default that shows when they are left out. */
-const OPTIONAL = { ...NEVER_BY_DEFAULT, clientSecret: true, resource: true, onAudit: true, clientSupportsUrl: true, '[allowLoopbackHttp]': true }
+const OPTIONAL = { ...NEVER_BY_DEFAULT, clientSecret: true, privateKey: true, resource: true, onAudit: true, clientSupportsUrl: true, '[allowLoopbackHttp]': true }
 
 t.test('every option stands in a table, with its default, and nothing else', t => {
   const required = { baseUrl: 'https://mcp.example.com', store: memoryStore(), keys: [randomBytes(32).toString('base64')], browser: { identify: () => null }, providers: {} }
@@ -91,7 +91,7 @@ t.test('every member of a provider\'s definition is shown, with its default', t 
   const definition = { name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'] }
   const [, shown = ''] = /<!-- examples\/custom-provider\.ts -->\n```ts\n(.*?)```/s.exec(readme) ?? []
   const further = table('further')
-  for (const [name, value] of Object.entries({ ...defineProvider(definition), clientSecret: 'x', endpoints: 'x', resource: 'x', ...NEVER_BY_DEFAULT, '[allowLoopbackHttp]': false })) {
+  for (const [name, value] of Object.entries({ ...defineProvider(definition), clientSecret: 'x', privateKey: 'x', endpoints: 'x', resource: 'x', ...NEVER_BY_DEFAULT, '[allowLoopbackHttp]': false })) {
     t.ok(new RegExp(`^  ${name}: `, 'm').test(shown) || further.has(name), name)
     if (further.has(name) && !(name in OPTIONAL) && name !== 'endpoints') t.equal(further.get(name), `\`${inspect(value)}\``, name)
   }

@@ -64,8 +64,9 @@ oidcLogin({ ...required, issuer: new URL('https://login.example.com') })
 oidcLogin({ ...required, clientSecret: Buffer.from('secret') })
 // @ts-expect-error A public client leaves the secret out.
 oidcLogin({ ...required, clientAuthentication: 'none' })
+oidcLogin({ ...required, clientAuthentication: 'private_key_jwt', privateKey: { kty: 'EC' } })
 // @ts-expect-error
-oidcLogin({ ...required, clientAuthentication: 'private_key_jwt' })
+oidcLogin({ ...required, clientAuthentication: 'client_secret_jwt' })
 // @ts-expect-error A list of scopes, not the wire's string.
 oidcLogin({ ...required, scopes: 'openid profile' })
 // @ts-expect-error

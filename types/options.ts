@@ -2,6 +2,7 @@
  * The plugin's options: all of them, and mistakes in each.
  */
 import Fastify from 'fastify'
+import { createPrivateKey } from 'node:crypto'
 import plugin, {
   airtable, allowLoopbackHttp, atlassian, box, defineProvider, discord, dropbox, figma, github, gitlab, google, hubspot, linear, mcpConnect, memoryStore,
   microsoft, notion, slack, spotify, zoom,
@@ -62,6 +63,7 @@ await app.register(mcpConnect, {
       endpoints: { authorization: 'http://localhost:4000/auth', token: 'http://localhost:4000/token' },
       clientId: 'client',
       clientAuthentication: 'client_secret_post',
+      refreshTokens: false,
       scopeSeparator: ',',
       resource: 'https://api.example.com',
       authorizationParameters: { access_type: 'offline' },
@@ -69,6 +71,18 @@ await app.register(mcpConnect, {
       apiOrigins: ['https://api.example.com'],
       [allowLoopbackHttp]: true
     }),
+    signed: defineProvider({
+      name: 'Signed', issuer: 'https://signed.example.com', clientId: 'client', privateKey: JSON.parse(String(process.env['KEY'])), clientAuthentication: 'private_key_jwt', apiOrigins: ['https://signed.example.com']
+    }),
+    pem: { name: 'PEM', issuer: 'https://pem.example.com', clientId: 'client', privateKey: { key: createPrivateKey('pem'), kid: '1', alg: 'PS256' }, apiOrigins: ['https://pem.example.com'] },
+    tenants: defineProvider({
+      name: 'Tenants',
+      registration: async tenant => {
+        expect<Equal<typeof tenant, string | undefined>>()
+        return tenant === undefined ? null : { issuer: `https://${tenant}.example.com`, clientId: 'client', clientSecret: 'secret', apiOrigins: ['https://api.example.com'] }
+      }
+    }),
+    preset: { ...github({ clientId: 'client', clientSecret: 'secret' }), registration: () => undefined },
     plain: { name: 'Plain', issuer: 'https://plain.example.com', clientId: 'client', apiOrigins: ['https://plain.example.com'] }
   },
   authorize: (principal, provider) => {
@@ -101,7 +115,18 @@ expect<{ baseUrl: string } extends McpConnectOptions ? true : false>()
 type Required = 'baseUrl' | 'store' | 'keys' | 'browser' | 'providers'
 expect<Equal<{ [K in keyof McpConnectOptions]-?: undefined extends McpConnectOptions[K] ? never : K }[keyof McpConnectOptions], Required>>()
 
+expect<Equal<ReturnType<typeof app.mcpConnect.redirectUri>, string>>()
+app.mcpConnect.redirectUri('tenants', 'https://tenant.example.com')
+
 // What is wrong
+// @ts-expect-error Without a registration there is a clientId.
+defineProvider({ name: 'Acme', issuer: 'https://acme.example', apiOrigins: [] })
+// @ts-expect-error A PEM is no key yet.
+defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'client', apiOrigins: [], privateKey: 'pem' })
+// @ts-expect-error Symmetric keys sign nothing here.
+defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'client', apiOrigins: [], clientAuthentication: 'client_secret_jwt' })
+// @ts-expect-error
+defineProvider({ name: 'Acme', registration: (tenant: number) => ({ clientId: String(tenant) }) })
 declare function check (options: McpConnectOptions): void
 // @ts-expect-error
 check({ ...required, baseUrl: new URL('https://mcp.example.com') })

@@ -27,7 +27,7 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
     assertPending(own.elicitation)
     const undecided = await undecidedGrants.find(own.hash)
     if (undecided === null) throw new ConsumedError()
-    const provider = requireProvider(services, own.elicitation.provider)
+    const provider = await requireProvider(services, own.elicitation.provider, visitor.principal)
     const { issuer, clientId } = undecided.flow
     if (issuer !== provider.issuer || clientId !== provider.clientId) throw new ContextMismatchError()
     await assertNotRevoked(services, undecided.flow, visitor.principal)

@@ -29,13 +29,23 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
   async function choose (request: FastifyRequest, step: string): Promise<Chosen> {
     const { principal } = requireVisitor(request)
     const { provider: key, account } = request.params as { provider: string, account?: string }
-    const provider = requireProvider(services, key)
+    const provider = await requireProvider(services, key, principal)
     await forms.check(request, principal, actionOf(step, key, account))
     if (account === undefined) return { principal, key, provider }
     const found = await connections.look(principal, key, provider)
     const stored = found.kind === 'usable' ? found.entry.accounts.find(({ id }) => id === account) : undefined
     if (stored === undefined) throw new NotFoundError()
     return { principal, key, provider, stored }
+  }
+
+  /** @returns `null` when there is none for this principal, and `undefined` when that cannot be told: the page is for the others all the same */
+  async function findProvider (request: FastifyRequest, principal: Visitor['principal'], key: string): Promise<Provider | null | undefined> {
+    try {
+      return await services.resolveProvider(principal, key)
+    } catch (error) {
+      request.log.error({ err: error }, 'mcp-connect: a provider is not shown to a user')
+      return undefined
+    }
   }
 
   /** Has the user asked, on the page of a new link. */
@@ -53,7 +63,10 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
       const { principal } = visitor
       const csrf = await forms.open(request, reply, principal)
       const views: ConnectionView[] = []
-      for (const [key, provider] of services.providers) {
+      for (const [key, { name }] of services.providers) {
+        const provider = await findProvider(request, principal, key)
+        if (provider === undefined) views.push({ key, name, host: '', status: 'unavailable', accounts: [], connect: null, add: null, disconnect: null })
+        if (provider == null) continue
         const found = await connections.look(principal, key, provider)
         const mayConnect = await services.authorize(principal, key)
         if (!mayConnect && found.kind === 'none') continue

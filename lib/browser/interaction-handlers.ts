@@ -29,7 +29,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
   /** The elicitation in the path, once it is sure that it is the visitor's own. */
   async function find (request: FastifyRequest, visitor: Visitor): Promise<Asked> {
     const own = await findOwn(services, request, idOf(request), visitor)
-    return { ...own, provider: requireProvider(services, own.elicitation.provider) }
+    return { ...own, provider: await requireProvider(services, own.elicitation.provider, visitor.principal) }
   }
 
   /**
@@ -100,7 +100,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       await assertAuthorized(services, elicitation)
       const state = randomToken()
       const cookie = randomToken()
-      const redirectUri = urls.redirectUri(elicitation.provider)
+      const redirectUri = urls.redirectUri(elicitation.provider, provider.redirectSegment)
       const loginHint = await accountMeant(own)
       const configuration = await services.configuration(provider)
       const { url, ...secrets } = await createAuthorizationRequest(configuration, provider, {

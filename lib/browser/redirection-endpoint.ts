@@ -6,7 +6,7 @@ import { DECISION_TTL_MS } from '../elicitation/undecided-grants.js'
 import { endUnconnected } from '../elicitation/end-unconnected.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
-  ConsumedError, ContextMismatchError, ExpiredError, FlowCookieMissingError, NotAuthorizedError,
+  ConsumedError, ContextMismatchError, ExpiredError, FlowCookieMissingError, NotAuthorizedError, NotFoundError,
   ProviderRefusedError, ScopeRefusedError, SessionLostError, SignInRequiredError, StateInvalidError
 } from '../errors.js'
 import { readAuthorizationResponse, readState, type AuthorizationResponse } from '../oauth/authorization-response.js'
@@ -29,6 +29,13 @@ const ACCESS_DENIED = 'mcp-connect: the provider answered access_denied: the use
 /** What became of a grant: it is a connection, or its user is asked whether it shall be one. */
 type Exchanged = 'stored' | 'undecided'
 
+/** Where an authorization response came to, and which provider that is for whoever is signed in: `null` when that takes somebody who is. */
+interface Addressed {
+  readonly key: string
+  readonly provider: Provider | null
+  readonly redirectUri: string
+}
+
 /** An authorization response that came back to its own user and browser. */
 interface Attempt extends Own {
   readonly provider: Provider
@@ -50,13 +57,19 @@ interface Attempt extends Own {
 export function redirectionEndpoint (services: BrowserServices): Handler {
   const { urls, elicitations, declines, flows, undecidedGrants, connections, revocations, audit } = services
 
+  /** @throws FST_MCP_CONNECT_NOT_FOUND */
+  async function findProvider (key: string): Promise<Provider | null> {
+    if (!services.providers.has(key)) throw new NotFoundError()
+    return await services.resolveProvider(null, key)
+  }
+
   /** The flow that this response belongs to, once it is sure that it came back to its own user and browser. */
-  async function findOwnFlow (request: FastifyRequest, state: string, key: string, { issuer, clientId }: Provider):
+  async function findOwnFlow (request: FastifyRequest, state: string, { key, provider, redirectUri }: Addressed):
   Promise<{ readonly flow: Flow, readonly own: Own }> {
     const flow = await flows.find(state)
     if (flow === null) throw new StateInvalidError()
     remember(request, { about: { provider: flow.provider, elicitation: elicitationHash(flow.elicitationId) } })
-    const sameContext = flow.provider === key && flow.issuer === issuer && flow.clientId === clientId && flow.redirectUri === urls.redirectUri(key)
+    const sameContext = flow.provider === key && flow.redirectUri === redirectUri && (provider === null || (flow.issuer === provider.issuer && flow.clientId === provider.clientId))
     if (!sameContext) throw new ContextMismatchError()
     const cookie = services.flowCookies.read(request, state)
     const sameBrowser = cookie !== undefined && matchesFlowCookie(flow, cookie)
@@ -142,10 +155,12 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
 
   return async (request, reply) => {
     assertNavigation(request)
-    const { provider: key } = request.params as { provider: string }
-    const provider = requireProvider(services, key)
+    const { provider: key, segment } = request.params as { provider: string, segment?: string }
+    const { visitor = null } = recall(request)
+    const found = visitor === null ? await findProvider(key) : await requireProvider(services, key, visitor.principal)
     const state = readState(request.query)
-    const { flow, own } = await findOwnFlow(request, state, key, provider)
+    const { flow, own } = await findOwnFlow(request, state, { key, provider: found, redirectUri: urls.redirectUri(key, segment) })
+    const provider = found!      // whose flow it is, is signed in
     const configuration = await services.configuration(provider)
     const response = readAuthorizationResponse(configuration, provider, request.query)
 

@@ -4,6 +4,7 @@ import { RateLimitedError, shortCode, SubjectMismatchError } from '../errors.js'
 import { auditIdsOf, hashPrincipal } from '../principal.js'
 import { recall } from './request-notes.js'
 import type { BrowserServices } from './services.js'
+import { CALLBACK_ROUTES } from './urls.js'
 
 /** Of requests that were turned down; others are `request.refused`. */
 const EVENTS = new Map<string, RefusalEventName>(Object.entries({
@@ -32,7 +33,7 @@ const AT_LOGIN = new Map<string, RefusalEventName>(Object.entries({
   ISS_MISMATCH: 'session.refused'
 }))
 
-const AT: ReadonlyArray<readonly [ending: string, events: ReadonlyMap<string, RefusalEventName>]> = [['/callback/:provider', AT_CALLBACK], ['/login/callback', AT_LOGIN]]
+const AT: ReadonlyArray<readonly [ending: string, events: ReadonlyMap<string, RefusalEventName>]> = [...CALLBACK_ROUTES.map(route => [route, AT_CALLBACK] as const), ['/login/callback', AT_LOGIN]]
 
 /** Instead of the code of an error that is neither ours nor Fastify's. */
 const OTHER = 'OTHER'

@@ -10,6 +10,7 @@ import { loginHandlers } from './login/login-handlers.js'
 import { redirectionEndpoint } from './redirection-endpoint.js'
 import { remember } from './request-notes.js'
 import type { BrowserServices, Handler } from './services.js'
+import { CALLBACK_ROUTES } from './urls.js'
 import { findVisitor } from './visitors.js'
 
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -63,7 +64,8 @@ export async function registerRoutes (app: FastifyInstance, services: BrowserSer
     route('GET', '/login/signed-out', login.signedOut)
   }
 
-  route('GET', '/callback/:provider', redirectionEndpoint(services))
+  const redirection = redirectionEndpoint(services)
+  for (const url of CALLBACK_ROUTES) route('GET', url, redirection)
 
   const interaction = interactionHandlers(services)
   route('GET', '/:id', interaction.show)

@@ -8,9 +8,9 @@ import type { Declines } from '../elicitation/declines.js'
 import type { Elicitations } from '../elicitation/elicitations.js'
 import type { Flows } from '../elicitation/flows.js'
 import type { UndecidedGrants } from '../elicitation/undecided-grants.js'
-import { NotFoundError, SignInRequiredError } from '../errors.js'
+import { NotAuthorizedError, NotFoundError, SignInRequiredError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
-import type { BrowserIdentity, McpConnectOptions, Provider, Registration } from '../types.js'
+import type { BrowserIdentity, McpConnectOptions, Principal, Provider, Registration, TenantProvider } from '../types.js'
 import type { BindingCookies } from './binding-cookies.js'
 import type { Forms } from './forms.js'
 import type { LoginServices } from './login/login-services.js'
@@ -32,7 +32,9 @@ export interface BrowserServices {
   readonly browser: BrowserIdentity
   /** `null` when the host application has its own. */
   readonly login: LoginServices | null
-  readonly providers: ReadonlyMap<string, Provider>
+  readonly providers: ReadonlyMap<string, Provider | TenantProvider>
+  /** The provider as it is for a principal: see `ResolveProvider`. */
+  resolveProvider (principal: Principal | null, key: string): Promise<Provider | null>
   readonly authorize: Required<McpConnectOptions>['authorize']
   readonly elicitations: Elicitations
   readonly declines: Declines
@@ -80,10 +82,14 @@ export function accountView ({ browser }: BrowserServices, { label }: Visitor, r
   return { label, switchUrl: findSwitchAccountUrl(browser, new URL(returnTo).pathname) }
 }
 
-/** The provider that a path names. @throws FST_MCP_CONNECT_NOT_FOUND */
-export function requireProvider ({ providers }: BrowserServices, key: string): Provider {
-  const provider = providers.get(key)
-  if (provider === undefined) throw new NotFoundError()
+/**
+ * The provider that a path names, as it is for whoever is signed in.
+ * @throws FST_MCP_CONNECT_NOT_FOUND; FST_MCP_CONNECT_NOT_AUTHORIZED when there is no registration for their tenant; FST_MCP_CONNECT_REGISTRATION
+ */
+export async function requireProvider ({ providers, resolveProvider }: BrowserServices, key: string, principal: Principal): Promise<Provider> {
+  if (!providers.has(key)) throw new NotFoundError()
+  const provider = await resolveProvider(principal, key)
+  if (provider === null) throw new NotAuthorizedError()
   return provider
 }
 

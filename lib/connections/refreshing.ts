@@ -72,9 +72,10 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
   const { connections, leases, pauses, audit, log } = services
   const underWay = new Map<string, Promise<Fresh>>()
   const closing = new AbortController()
-  /** What the operator was told of, until it works again. */
+  /** Of which registrations the operator was told, until it works again. */
   const told = new Set<string>()
 
+  const registrationOf = ({ issuer, clientId }: Provider): string => hashFields(issuer, clientId)
   const leaseKey = ({ id }: StoredGrant): string => hashFields('refresh', id)
   const later = (retryAfterMs = 1000): Fresh => ({ kind: 'later', retryAfterMs })
 
@@ -164,7 +165,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
   }
 
   async function forgive ({ provider }: Place, seen: StoredGrant): Promise<void> {
-    told.delete(describeProvider(provider))
+    told.delete(registrationOf(provider))
     await pauses.end(leaseKey(seen)).catch(() => {})
   }
 
@@ -183,8 +184,8 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
   async function pause ({ principal, key, provider }: Place, seen: StoredGrant, { kind, reason, ...answer }: Extract<RefreshAnswer, { readonly reason: string }>): Promise<Fresh> {
     const name = describeProvider(provider)
     audit('refresh.failed', { ...auditIdsOf(principal), provider: key, failure: kind }, { reason })
-    if (kind === 'misregistered' && !told.has(name)) {
-      told.add(name)
+    if (kind === 'misregistered' && !told.has(registrationOf(provider))) {
+      told.add(registrationOf(provider))
       log.error(`mcp-connect: ${name} does not accept this server's registration: ${reason}. Correct clientId, clientSecret or clientAuthentication; no user can mend it, and none is asked`)
     }
     return await pauses.begin(leaseKey(seen), kind, answer.retryAfterMs)

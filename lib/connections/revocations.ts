@@ -49,7 +49,10 @@ export interface Revocations {
 
 interface RevocationsServices extends RecordServices {
   readonly connections: Pick<Connections, 'look'>
-  readonly providers: ReadonlyMap<string, Provider>
+  /** By key. */
+  readonly providers: ReadonlyMap<string, unknown>
+  /** A provider as it is for a principal; `null` when there is none. */
+  resolveProvider (principal: Principal, key: string): Promise<Provider | null>
   configuration (provider: Provider): Promise<Configuration>
   readonly audit: Audit
   readonly log: FastifyBaseLogger
@@ -80,15 +83,16 @@ export function createRevocations (services: RevocationsServices): Revocations {
   }
 
   /** The provider as it is configured now, if it is the one that has granted this. */
-  function providerOf ({ provider, issuer, clientId }: PendingRevocation): Provider | null {
-    const configured = providers.get(provider)
+  async function providerOf ({ principal, provider, issuer, clientId }: PendingRevocation): Promise<Provider | null> {
+    const configured = await services.resolveProvider(principal, provider)
     return configured?.issuer === issuer && configured.clientId === clientId ? configured : null
   }
 
   /** Whether the account is connected: servers may end all that a person has granted to a registration (RFC 7009 section 2.1). */
   async function isConnected ({ principal, issuer, clientId, grant }: PendingRevocation): Promise<boolean> {
-    for (const [key, provider] of providers) {
-      if (provider.issuer !== issuer || provider.clientId !== clientId) continue
+    for (const key of providers.keys()) {
+      const provider = await services.resolveProvider(principal, key)
+      if (provider?.issuer !== issuer || provider.clientId !== clientId) continue
       const found = await connections.look(principal, key, provider)
       const live = found.kind === 'usable' ? found.entry.accounts.filter(one => one.clientId === clientId && one.deadAt === undefined) : []
       if (live.some(one => maySame(one.grant.account?.subject, grant.account?.subject))) return true
@@ -97,13 +101,13 @@ export function createRevocations (services: RevocationsServices): Revocations {
   }
 
   async function attempt (pending: PendingRevocation): Promise<Answer> {
-    const provider = providerOf(pending)
-    if (provider === null) return { kind: 'unconfigured' }
     try {
+      const provider = await providerOf(pending)
+      if (provider === null) return { kind: 'unconfigured' }
       if (await isConnected(pending)) return { kind: 'spared' }
       return await revokeGrant(await services.configuration(provider), provider, pending.grant)
     } catch (error) {
-      return { kind: 'later', reason: (error as Error).message }      // of the store, or of metadata: ours
+      return { kind: 'later', reason: (error as Error).message }      // of the store, a registration or metadata: ours
     }
   }
 
@@ -161,7 +165,8 @@ export function createRevocations (services: RevocationsServices): Revocations {
       claim: name
     }
     // When it cannot be stored the provider is told all the same; if that has to be done later, storing it is tried once more.
-    return { pending, isStored: providerOf(pending) !== null && await pendings.add(pending).catch(() => false) }
+    const isConfigured = await providerOf(pending).then(provider => provider !== null, () => true)
+    return { pending, isStored: isConfigured && await pendings.add(pending).catch(() => false) }
   }
 
   async function carryOut (prepared: Prepared): Promise<AtProvider> {

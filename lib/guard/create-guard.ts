@@ -1,7 +1,7 @@
 import { NotMcpServerError, SdkMismatchError, SdkMissingError, SdkUnreachableError } from '../errors.js'
 import type { AnyServerLike } from '../decorator.js'
 import { isSdkV2Server, SDK_V2 } from '../mcp-sdks.js'
-import type { Provider } from '../types.js'
+import type { Provider, TenantProvider } from '../types.js'
 import type { Decide } from './guard.js'
 import { createRequireConnection } from './require-connection.js'
 import type { Sdk, SdkServer } from './sdk.js'
@@ -16,7 +16,7 @@ interface Services {
   readonly copies: readonly SdkV1Copy[]
   /** @returns `null` when SDK v2 cannot be loaded */
   readonly loadSdkV2: () => SdkV2Copy | null
-  readonly providers: ReadonlyMap<string, Provider>
+  readonly providers: ReadonlyMap<string, Provider | TenantProvider>
   readonly decide: Decide
 }
 

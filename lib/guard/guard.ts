@@ -8,7 +8,7 @@ import type { Link, Wanted } from '../elicitation/elicitations.js'
 import { NotRunError, RateLimitedError, StoreContentionError } from '../errors.js'
 import { yesOrNo } from '../host-answer.js'
 import { auditIdsOf, explainInvalidPrincipal, hashClient, parsePrincipal } from '../principal.js'
-import type { Connection, McpConnectOptions, Principal } from '../types.js'
+import type { Connection, McpConnectOptions, Principal, Provider } from '../types.js'
 import type { GuardedCall } from './guarded-call.js'
 import { clientOf, isOpen, subjectOf, watchLink, type Needed } from './links.js'
 import type { Requirement } from './requirements.js'
@@ -31,6 +31,8 @@ export interface GuardServices extends RoundServices, Pick<McpConnectOptions, 'c
   Pick<Required<McpConnectOptions>, 'principal' | 'authorize' | 'whenCapabilityUnknown' | 'strictCapabilities'> {
   readonly refreshing: Refreshing
   readonly disconnect: ConnectionServices['disconnect']
+  /** The provider as it is for a principal: see `ResolveProvider`. */
+  resolveProvider (principal: Principal, key: string): Promise<Provider | null>
   readonly connectionsUrl: string
   elicitationUrl (id: string): string
   readonly audit: Audit
@@ -75,11 +77,13 @@ export function createDecide (services: GuardServices): Decide {
   }
 
   async function look (principal: Principal, requirement: Requirement): Promise<Needed> {
-    const { key, provider } = requirement
+    const { key } = requirement
     if (!await services.authorize(principal, key)) throw new BlockedError('not_authorized', texts.notAuthorized(requirement))
+    const provider = await services.resolveProvider(principal, key)
+    if (provider === null) throw new BlockedError('not_authorized', texts.notAuthorized(requirement))
     const found = await connections.look(principal, key, provider)
     const stored = found.kind === 'usable' ? findAccount(found.entry, requirement.account) : undefined
-    return { ...requirement, found, fresh: stored === undefined ? { kind: 'ended' } : await refreshing.fresh({ principal, key, provider }, stored) }
+    return { ...requirement, provider, found, fresh: stored === undefined ? { kind: 'ended' } : await refreshing.fresh({ principal, key, provider }, stored) }
   }
 
   const wantedOf = (principal: Principal, needed: Needed): Wanted => ({

@@ -3,12 +3,13 @@ import type { Fresh } from '../connections/refreshing.js'
 import type { Completion, Notify } from '../elicitation/completion.js'
 import { askerHash, elicitationHash, type Elicitation, type Elicitations, type Link, type Subject } from '../elicitation/elicitations.js'
 import { hashConnection } from '../principal.js'
-import type { Principal } from '../types.js'
+import type { Principal, Provider } from '../types.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { Requirement } from './requirements.js'
 
 /** A requirement beside what there is. */
 export interface Needed extends Requirement {
+  readonly provider: Provider
   readonly found: Lookup
   /** What there is to work with of the account that is meant. */
   readonly fresh: Fresh

@@ -1,5 +1,5 @@
 import { NotRunError } from '../errors.js'
-import type { Provider } from '../types.js'
+import type { Provider, TenantProvider } from '../types.js'
 import type { Decide, Decision } from './guard.js'
 import { isObject } from './guarded-call.js'
 import { parseRequirements, resolveAccounts } from './requirements.js'
@@ -8,7 +8,7 @@ import type { Sdk } from './sdk.js'
 type Handler = (...args: unknown[]) => Promise<unknown>
 
 /** Makes `requireConnection` for one server. */
-export function createRequireConnection (sdk: Sdk, providers: ReadonlyMap<string, Provider>, decide: Decide): (...args: unknown[]) => Handler {
+export function createRequireConnection (sdk: Sdk, providers: ReadonlyMap<string, Provider | TenantProvider>, decide: Decide): (...args: unknown[]) => Handler {
   return (...args) => {
     const { requirements, single, handler } = parseRequirements(providers, args)
     return async (...handlerArgs) => {

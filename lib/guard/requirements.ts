@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { GuardOptionsError, UnknownProviderError } from '../errors.js'
 import { clientText, objectErrors, scopesSchema } from '../schemas.js'
 import type { RequireOptions } from '../decorator.js'
-import type { Provider } from '../types.js'
+import type { Provider, TenantProvider } from '../types.js'
 
 /** One connection that a handler needs. */
 export interface Requirement {
   readonly key: string
-  readonly provider: Provider
+  readonly provider: Pick<Provider, 'name'>
   /** Which account there, by its identifier or label; `undefined` for the default. */
   readonly account: string | undefined
   readonly scopes: readonly string[]
@@ -33,7 +33,7 @@ type Handler = (...args: any[]) => unknown
  * Reads the arguments of `requireConnection`, in any of their forms, at the time of wrapping.
  * @throws FST_MCP_CONNECT_UNKNOWN_PROVIDER, FST_MCP_CONNECT_GUARD_OPTIONS
  */
-export function parseRequirements (providers: ReadonlyMap<string, Provider>, args: readonly unknown[]):
+export function parseRequirements (providers: ReadonlyMap<string, Provider | TenantProvider>, args: readonly unknown[]):
 { readonly requirements: readonly Requires[], readonly single: boolean, readonly handler: Handler } {
   if (args.length > 3) throw new GuardOptionsError('takes a provider or a list of providers, options if any, and the handler')
   const [wanted] = args

@@ -1,6 +1,6 @@
 import { subtle } from 'node:crypto'
 import * as client from 'openid-client'
-import type { CheckedKey } from '../private-key.js'
+import type { CheckedKey } from '../client-registration.js'
 import type { Registration } from '../types.js'
 
 const CURVES: Readonly<Record<string, string>> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }

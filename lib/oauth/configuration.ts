@@ -28,7 +28,8 @@ const PAUSE_MS = 3000
  * @throws FST_MCP_CONNECT_PROVIDER_MISCONFIGURED when it cannot be used, now or later
  */
 export function createConfigurations (): (registration: Registration) => Promise<Configuration> {
-  const known = new Map<Registration, { readonly configuration: Promise<Configuration>, readonly good: boolean, readonly renewAt: number }>()
+  // What is no longer used, such as a registration that has changed, is forgotten with it.
+  const known = new WeakMap<Registration, { readonly configuration: Promise<Configuration>, readonly good: boolean, readonly renewAt: number }>()
 
   function renew (registration: Registration, last: Promise<Configuration> | undefined): Promise<Configuration> {
     const next = configure(registration)

@@ -4,9 +4,11 @@ import type { AddressPolicy } from '../ip-address.js'
 import { allowLoopbackHttp } from '../loopback.js'
 import { completeClient, endpointSchema, OWN_PARAMETERS, readPolicy, registrationShape, urlSchema } from '../registration.js'
 import { clientText, durationSchema, objectErrors, scopeSchema, scopesSchema } from '../schemas.js'
-import type { Provider, ProviderDefinition } from '../types.js'
+import type { Provider, ProviderDefinition, TenantProvider, TenantProviderDefinition } from '../types.js'
 
 const NO_API = 'must name at least one origin that connection.fetch may send the access token to'
+
+const REGISTRATION = 'must be a function (tenant) => ({ clientId, clientSecret }), or null for tenants without a registration of their own'
 
 const separator = z.enum([' ', ','], 'must be " " or ","').default(' ')
 const PATH = 'must be names with dots in between, such as user.id'
@@ -18,14 +20,38 @@ const failureCodes = { dead: codes, misregistered: codes }
  * Defines a third party by data. What it returns is checked, complete and frozen.
  * @throws FST_MCP_CONNECT_OPTIONS with the path of what is wrong and how to fix it
  */
-export function defineProvider (definition: ProviderDefinition): Provider {
+export function defineProvider (definition: TenantProviderDefinition): TenantProvider
+export function defineProvider (definition: ProviderDefinition): Provider
+export function defineProvider (definition: ProviderDefinition | TenantProviderDefinition): Provider | TenantProvider
+export function defineProvider (definition: ProviderDefinition | TenantProviderDefinition): Provider | TenantProvider {
   const policy = readPolicy(definition)
-  const result = definitionSchema(policy).safeParse(definition)
+  const isTenants = typeof definition === 'object' && definition !== null && 'registration' in definition
+  const schema = isTenants ? tenantDefinitionSchema(policy) : definitionSchema(policy)
+  const result = schema.safeParse(definition)
   if (!result.success) throw new OptionsError(`provider "${definition?.name ?? ''}": ${z.prettifyError(result.error)}`)
   return Object.freeze({ ...result.data, [allowLoopbackHttp]: policy.loopback })
 }
 
 function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
+  const shape = definitionShape(policy)
+  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) }).transform(completeClient)
+}
+
+function tenantDefinitionSchema (policy: AddressPolicy): z.ZodType<TenantProvider> {
+  const { issuer, clientId, apiOrigins, ...others } = definitionShape(policy)
+  const own = { issuer: issuer.exactOptional(), clientId: clientId.exactOptional(), apiOrigins: apiOrigins.exactOptional() }
+  const shape = { ...others, ...own, registration: z.custom<TenantProvider['registration']>(value => typeof value === 'function', REGISTRATION) }
+  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) }).transform((definition, context) => {
+    const { clientId, clientSecret, privateKey, issuer, apiOrigins } = definition
+    const refuse = (path: string, message: string): void => context.addIssue({ code: 'custom', path: [path], message })
+    if (clientId === undefined && (clientSecret ?? privateKey) !== undefined) refuse('clientId', 'is missing, to which the secret or key belongs; tenants do not get it')
+    if (clientId !== undefined && issuer === undefined) refuse('issuer', 'is missing, where the clientId is registered')
+    if (clientId !== undefined && apiOrigins === undefined) refuse('apiOrigins', NO_API)
+    return completeClient(definition, context)
+  })
+}
+
+function definitionShape (policy: AddressPolicy) {
   const origin = urlSchema(policy).refine(value => URL.canParse(value) && new URL(value).origin === value,
     'must be an origin, such as https://api.example.com, without a path or a trailing slash')
     .refine(value => !value.includes('*'), 'must be one origin: there are no wildcards')
@@ -39,7 +65,7 @@ function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
     subject: path,
     labels: z.array(path, 'must be a list of paths').readonly().exactOptional()
   }
-  const shape = {
+  return {
     name: clientText(100),
     ...registrationShape(policy),
     endpoints: z.strictObject(endpoints, { error: objectErrors(Object.keys(endpoints)) }).readonly().exactOptional(),
@@ -59,5 +85,4 @@ function definitionSchema (policy: AddressPolicy): z.ZodType<Provider> {
     revocationRequest: z.custom<NonNullable<ProviderDefinition['revocationRequest']>>(value => typeof value === 'function', 'must be a function (grant, registration) => ({ url, method })').exactOptional(),
     apiOrigins: z.array(origin, NO_API).min(1, NO_API).readonly()
   }
-  return z.strictObject(shape, { error: objectErrors(Object.keys(shape)) }).transform(completeClient)
 }

@@ -10,7 +10,7 @@ import { memoryStore } from '../../lib/index.js'
 
 const principal = { issuer: 'https://login.example.com', subject: 'a' }
 const link: Link = { id: 'id', generation: 0, expiresAt: Date.now() + 60_000 }
-const needed = { key: 'acme', provider: { issuer: 'https://acme.example' }, found: { kind: 'none', revision: null } } as Needed
+const needed = { key: 'acme', provider: { issuer: 'https://acme.example' }, found: { kind: 'none', revision: null } } as unknown as Needed
 
 const timers = (): number => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
 

@@ -70,7 +70,7 @@ export const pages = [
     { name: 'nobody in particular sees pages', find: 'if (visitor !== null) return await show(visitor, request, reply)', replace: 'return await show(visitor ?? { principal: { issuer: "nobody", subject: "nobody" }, label: "" }, request, reply)', tests: BINDING },
     { name: 'the way back after signing in is what was requested', find: 'new URL(urlOf(request)).pathname', replace: 'request.url', tests: PLUGIN },
     { name: 'a page without a sign-in address leads nowhere', find: 'if (signInUrl === null) throw new SignInRequiredError()', replace: "if (signInUrl === null) return reply.send('')", tests: PLUGIN },
-    { name: 'a provider that nobody knows is a fault', find: 'if (provider === undefined) throw new NotFoundError()', replace: '' },
+    { name: 'a provider that nobody knows is a fault', find: 'if (!providers.has(key)) throw new NotFoundError()', replace: '' },
     { name: 'a host in other letters is shown like one of ours', find: 'new URL(endpoints?.authorization ?? issuer).host', replace: "(endpoints?.authorization ?? issuer).split('/')[2]!", tests: ['test/browser/input.test.ts'] }
   ),
   ...mutationsOf('lib/browser/urls.ts', PLUGIN,

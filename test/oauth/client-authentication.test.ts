@@ -1,6 +1,7 @@
 import { createPublicKey, generateKeyPairSync, subtle } from 'node:crypto'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
 import t, { type Test } from 'tap'
+import undici from 'undici'
 import { startAuthorizationServer } from '../../examples/demo/authorization-server.js'
 import { HttpBrowser } from '../../examples/demo/http-browser.js'
 import { acmeCustomers } from '../../examples/demo/people.js'
@@ -112,10 +113,21 @@ t.test('the other ways: a secret in a header, in the body, and none', async t =>
 t.test('oidcLogin authenticates so, too, also where the server does not announce PKCE', async t => {
   const server = await startWithLogin(t, {
     client: { client_secret: undefined, token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256', jwks: { keys: [{ ...createPublicKey(ec).export({ format: 'jwk' }), use: 'sig' }] } },
-    login: { privateKey: ec.export({ format: 'jwk' }) },
-    settings: { discovery: { code_challenge_methods_supported: undefined } }
+    login: { privateKey: ec.export({ format: 'jwk' }) }
+  })
+  const { fetch } = undici
+  let stripped = 0
+  t.intercept(undici, 'fetch', {
+    value: async (url: string, init: undici.RequestInit) => {
+      const response = await fetch(url, init)
+      if (!url.endsWith('/.well-known/openid-configuration')) return response
+      const { code_challenge_methods_supported: methods, ...metadata } = await response.json() as Record<string, unknown>
+      stripped += Number(Array.isArray(methods))
+      return Response.json(metadata)
+    }
   })
   const person = server.person('alice')
   t.equal((await person.signIn()).statusCode, 303)
+  t.equal(stripped, 1)
   t.match((await person.browser.get('/connect')).body, 'Your connections')
 })

@@ -7,7 +7,7 @@ export interface ConnectionView {
   readonly key: string
   readonly name: string
   readonly host: string
-  readonly status: 'none' | 'unreadable' | 'foreign' | 'connected'
+  readonly status: 'none' | 'unreadable' | 'foreign' | 'connected' | 'unavailable'
   readonly accounts: ReadonlyArray<AccountStatus & {
     /** One of several is what is used when none is named. */
     readonly isDefault: boolean
@@ -53,7 +53,7 @@ export function connectionsPage ({ server, account, signOut, notice, connections
 }
 
 function connectionSection ({ key, name, host, status, accounts, connect, add, disconnect }: ConnectionView): string {
-  const exists = status !== 'none'
+  const exists = status !== 'none' && status !== 'unavailable'
   return html`<section aria-labelledby="provider-${key}">
 <h2 id="provider-${key}">${name}</h2>
 <p class="note">${host}</p>
@@ -91,6 +91,7 @@ function endedText ({ name, atProvider }: EndedView): string {
 const PROBLEMS = {
   none: 'Not connected.',
   unreadable: 'Connected, but what is stored can no longer be read. Connect it again.',
+  unavailable: 'It cannot be looked up just now. Try again in a few minutes.',
   foreign: 'Connected, but this server has changed where it asks for access since. Connect it again.'
 }
 

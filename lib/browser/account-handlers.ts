@@ -73,6 +73,8 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
       const holder = randomToken()
       assertWon(await elicitations.hold(hash, holder))
       try {
+        // Another decision may have been made since it was read.
+        if ((await undecidedGrants.find(hash))?.attempt !== attempt) throw new ConsumedError()
         if (choice !== 'discard') {
           await storeGrant(services, { principal: elicitation.principal, provider, flow, grant, replaces: choice === 'replace' ? replaces : null, hash, holder, log: request.log })
         }

@@ -5,6 +5,7 @@ import { freshnessOf } from '../connections/freshness.js'
 import type { Wish } from '../connections/placement.js'
 import { NotFoundError } from '../errors.js'
 import { tellsAccounts } from '../oauth/identity.js'
+import { plainText } from '../plain-text.js'
 import type { Provider } from '../types.js'
 import { assertAuthorized } from './assertions.js'
 import type { FormView } from './forms.js'
@@ -143,5 +144,5 @@ function defaultOf (found: Lookup): StoredGrant | undefined {
 function statusOf (stored: StoredGrant): AccountStatus {
   const { grant: { account, scopes, refreshToken }, connectedAt, deadAt } = stored
   const hasEnded = deadAt !== undefined || (refreshToken === undefined && freshnessOf(stored) === 'expired')
-  return { name: account?.label ?? account?.subject, since: connectedAt, scopes, hasEnded }
+  return { name: account?.label ?? (account && plainText(account.subject, 100)), since: connectedAt, scopes, hasEnded }
 }

@@ -8,6 +8,7 @@ import { hashFlowCookie } from '../elicitation/flows.js'
 import { NotFoundError } from '../errors.js'
 import { createAuthorizationRequest } from '../oauth/authorization-request.js'
 import { switchAccountPrompt } from '../oauth/configuration.js'
+import { plainText } from '../plain-text.js'
 import { RANDOM_TOKEN, randomToken } from '../random.js'
 import type { Provider } from '../types.js'
 import { assertAuthorized, assertPending, assertWon } from './assertions.js'
@@ -53,9 +54,17 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
     return [...accounts].sort((a, b) => b.connectedAt - a.connectedAt)[0]?.grant.account?.label
   }
 
+  /** Whether a grant waits for its user's word, which still can be given. One that cannot is ended by itself. */
+  async function isUndecided ({ hash, elicitation: { principal }, provider }: Asked): Promise<boolean> {
+    const undecided = await services.undecidedGrants.find(hash)
+    if (undecided === null) return false
+    const { flow } = undecided
+    return flow.issuer === provider.issuer && flow.clientId === provider.clientId && !await services.flows.isRevoked(flow, principal)
+  }
+
   /** Which account is meant: what it is called, or is asked for by. */
   async function accountMeant ({ elicitation, provider }: Asked): Promise<string | undefined> {
-    return targetOf(await connectedAt(elicitation, provider), elicitation)?.grant.account?.label ?? elicitation.account
+    return targetOf(await connectedAt(elicitation, provider), elicitation)?.grant.account?.label ?? (elicitation.account === undefined ? undefined : plainText(elicitation.account, 100))
   }
 
   /** What a form does. Scopes and reasons that were added since the page was shown make its form invalid: nobody agrees to what they have not seen. */
@@ -71,7 +80,7 @@ export function interactionHandlers (services: BrowserServices): Record<'show' |
       assertPending(elicitation)
       await assertAuthorized(services, elicitation)
       // What was begun before waits for an answer.
-      if (await services.undecidedGrants.find(own.hash) !== null) return reply.redirect(urls.elicitation(id, 'account'), 303)
+      if (await isUndecided(own)) return reply.redirect(urls.elicitation(id, 'account'), 303)
       const scopes = await scopesToAsk(own)
       const csrf = await forms.open(request, reply, visitor.principal)
       audit('elicitation.opened', auditedElicitation(own.hash, elicitation))

@@ -42,6 +42,7 @@ export interface Connections {
   /**
    * Changes a grant, if it still is of the version that was read.
    * @returns whether it was changed, and what there is now: `null` when it is gone
+   * @throws FST_MCP_CONNECT_SEAL_BROKEN when it cannot be read
    */
   change (principal: Principal, provider: string, read: StoredGrant, step: (stored: StoredGrant) => StoredGrant): Promise<{ readonly changed: boolean, readonly now: StoredGrant | null }>
   /** Makes an account the default. @returns `false` when it was not there */
@@ -108,11 +109,11 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
    * Reads and writes an entry until it has won.
    * @param step gives the entry that is to be there, `null` for none; or `null` to leave it as it is. It is given `null` when there is none that can be read
    */
-  async function rewrite ([owner, name]: Address, step: (entry: VaultEntry | null) => Change, check?: () => Promise<void>): Promise<'written' | 'removed' | 'left'> {
+  async function rewrite ([owner, name]: Address, step: (entry: VaultEntry | null, error: SealBrokenError | null) => Change, check?: () => Promise<void>): Promise<'written' | 'removed' | 'left'> {
     return await untilWon(async () => {
       const stored = await vault.get(owner, name)
       const found = stored === null ? null : openIfReadable(stored, owner, name)
-      const change = step(found instanceof SealBrokenError ? null : found)
+      const change = found instanceof SealBrokenError ? step(null, found) : step(found, null)
       if (change === null) return 'left'
       if (change.entry === null && stored === null) return 'left'
       const sealed = change.entry === null ? null : sealer.seal(JSON.stringify(change.entry), grantContext(owner, name))
@@ -186,7 +187,8 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
 
     async change (principal, provider, read, step) {
       let now: StoredGrant | null = null
-      const outcome = await rewrite(address(principal, provider), entry => {
+      const outcome = await rewrite(address(principal, provider), (entry, error) => {
+        if (error !== null) throw error
         now = entry?.accounts.find(({ id }) => id === read.id) ?? null
         if (entry === null || now === null || !isSameVersion(now, read)) return null
         const next = step(now)

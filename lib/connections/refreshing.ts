@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { setTimeout } from 'node:timers/promises'
 import type { Audit, RefreshFailure } from '../audit-events.js'
 import { hashFields } from '../encoding.js'
-import { AdapterFailedError, StoreContentionError } from '../errors.js'
+import { AdapterFailedError, SealBrokenError, StoreContentionError } from '../errors.js'
 import type { Configuration } from '../oauth/configuration.js'
 import { describeProvider } from '../oauth/failure.js'
 import { refreshedGrant } from '../oauth/grant.js'
@@ -57,6 +57,8 @@ interface RefreshingServices {
 /** More than a token request and a look into the vault take, so that nobody else asks before this one has an answer. */
 export const LEASE_MS = 15_000
 const REQUEST_MS = 11_000
+/** What a look into the vault and a write may take. */
+const STORE_MS = 12_000
 /** Whoever waits does so a little longer than a holder lives who was killed. */
 const TURN_MS = LEASE_MS + 2000
 const PATIENCE_MS = 20_000
@@ -144,6 +146,8 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
     const { principal, key: provider } = place
     const facts = { ...auditIdsOf(principal), provider }
     const obtainedAt = Date.now()
+    // Whoever else came to ask while this is stored would end it, with a refresh token that is used up.
+    if (!lease.lasts(STORE_MS)) await lease.extend().catch(() => {})
     for (const delayMs of [...STORE_DELAYS_MS, null]) {
       try {
         const { changed, now } = await connections.change(principal, provider, seen, ({ deadAt: _, ...stored }) => ({ ...stored, grant, version: stored.version + 1, obtainedAt }))
@@ -152,7 +156,7 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
         else if (now === null) await services.discard(place, grant)
         return outcomeOf(now)
       } catch (error) {
-        if (!(error instanceof AdapterFailedError || error instanceof StoreContentionError) || delayMs === null) {
+        if (![AdapterFailedError, StoreContentionError, SealBrokenError].some(Class => error instanceof Class) || delayMs === null) {
           audit('refresh.unsaved', facts, { err: error })
           throw error
         }

@@ -94,6 +94,7 @@ export function createRevocations (services: RevocationsServices): Revocations {
       const provider = await services.resolveProvider(principal, key)
       if (provider?.issuer !== issuer || provider.clientId !== clientId) continue
       const found = await connections.look(principal, key, provider)
+      if (found.kind === 'unreadable') throw found.error      // nobody can tell
       const live = found.kind === 'usable' ? found.entry.accounts.filter(one => one.clientId === clientId && one.deadAt === undefined) : []
       if (live.some(one => maySame(one.grant.account?.subject, grant.account?.subject))) return true
     }

@@ -157,7 +157,8 @@ export function createElicitations (services: ElicitationServices, ttlMs: number
   async function find (asker: string, { client, principal, provider }: Subject & Pick<Elicitation, 'client'>) {
     // Before the decline: a decline in between retires what is of this generation.
     const generation = await generations.current(hashConnection(principal, provider))
-    if (client !== null && await declines.has(asker, principal, provider)) return { kind: 'declined' } as const
+    // Whichever account was named: nobody gets around a no by naming another one.
+    if (client !== null && await declines.has(askerHash({ principal, provider, client }), principal, provider)) return { kind: 'declined' } as const
     const pointer = await live.get(asker)
     const none = { kind: 'none', generation, pointer } as const
     if (pointer.record === null) return none

@@ -19,7 +19,7 @@ export async function endUnconnected ({ elicitations, declines, completion }: En
   let turn: Turn | undefined
   try {
     turn = await elicitations.end(hash, outcome, holder)
-    if (turn === 'won' && outcome === 'declined' && client !== null) await declines.add(asker, principal, provider)
+    if (turn === 'won' && outcome === 'declined' && client !== null) await declines.add(askerHash({ principal, provider, client }), principal, provider)
     return turn
   } finally {
     // Told also when the store failed: it may have ended all the same. Whoever holds it tells by themselves.

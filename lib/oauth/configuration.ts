@@ -86,7 +86,7 @@ export function forRefresh (configuration: Configuration, registration: Registra
   const fetch = tokenFetch(registration, [endpoint])
   return create(registration, { ...metadata, token_endpoint: endpoint }, async (url, init) => {
     const response = await fetch(url, init)
-    if (url === endpoint) onResponse(response.clone())
+    if (isSameUrl(url, endpoint)) onResponse(response.clone())
     return await withoutIdToken(response)
   })
 }
@@ -120,7 +120,12 @@ function create (registration: Registration, metadata: client.ServerMetadata, fe
 }
 
 function tokenFetch (registration: Registration, endpoints: readonly string[]): Fetch {
-  return inDialect(registration, url => endpoints.includes(url), createOutboundFetch(registration))
+  return inDialect(registration, url => endpoints.some(endpoint => isSameUrl(url, endpoint)), createOutboundFetch(registration))
+}
+
+/** The library asks at addresses in normal spelling; definitions and metadata have them as they like. */
+function isSameUrl (url: string, endpoint: string | undefined): boolean {
+  return endpoint !== undefined && new URL(endpoint).href === url
 }
 
 async function discover (registration: Registration): Promise<Configuration> {
@@ -141,7 +146,7 @@ async function discover (registration: Registration): Promise<Configuration> {
       if (configuration.serverMetadata().issuer !== registration.issuer) throw new ProviderMisconfiguredError(describeProvider(registration), OTHER_ISSUER)
       // A server that does not name S256 may ignore the challenge: the code would not be bound to this flow (RFC 9700 section 2.1.1).
       if (registration.assumesS256 !== true && !listsS256(configuration)) throw new ProviderMisconfiguredError(describeProvider(registration), NO_S256)
-      configuration[client.customFetch] = inDialect(registration, url => url === configuration.serverMetadata().token_endpoint, fetch) as client.CustomFetch
+      configuration[client.customFetch] = inDialect(registration, url => isSameUrl(url, configuration.serverMetadata().token_endpoint), fetch) as client.CustomFetch
       if (configuration.serverMetadata().jwks_uri !== undefined) client.enableNonRepudiationChecks(configuration)    // signatures of id_tokens
       return configuration
     } catch (error) {

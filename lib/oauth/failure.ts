@@ -42,7 +42,7 @@ function describeNotPublic ({ hostname }: URL): string {
 /** Whether a request to an address was not sent at all. */
 export function wasUnsent (error: unknown, address: string | undefined): boolean {
   if (error instanceof client.ClientError) return wasUnsent(error.cause, address)
-  return error instanceof OutboundError && error.reason !== 'answer_too_large' && error.target.href === address
+  return error instanceof OutboundError && error.reason !== 'answer_too_large' && address !== undefined && error.target.href === new URL(address).href
 }
 
 /** Whether the server has answered with an error. */

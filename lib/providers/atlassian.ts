@@ -26,7 +26,7 @@ export function atlassian (registration: PresetRegistration): Provider {
     scopes: scopesWith(['offline_access'], scopes),
     authorizationParameters: { audience: 'api.atlassian.com', prompt: 'consent' },
     tokenRequestFormat: 'json',
-    failureCodes: { misregistered: ['access_denied'] },
+    failureCodes: { dead: ['unauthorized_client'], misregistered: ['access_denied'] },
     identity: { url: 'https://api.atlassian.com/me', subject: 'account_id', labels: ['email', 'name'] },
     apiOrigins: ['https://api.atlassian.com']
   })

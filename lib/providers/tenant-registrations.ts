@@ -107,7 +107,7 @@ function complete (key: string, template: TenantProvider, given: TenantRegistrat
     const { issuer } = given
     if (issuer === undefined || issuer === template.issuer) return defineProvider({ ...others, ...given } as Provider)
     // Of another authorization server nothing else is known, and nothing of it goes to addresses of this one.
-    const { endpoints, identity, revocationRequest, ...rest } = others
+    const { endpoints, identity, revocationRequest, requestHeaders, ...rest } = others
     return Object.freeze({ ...defineProvider({ ...rest, ...given, issuer } as Provider), redirectSegment: redirectSegment(issuer) })
   } catch (error) {
     if (error instanceof OptionsError) throw new RegistrationError(key, error.message)

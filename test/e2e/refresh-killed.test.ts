@@ -16,7 +16,7 @@ const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)
 const TTL_S = 300
 /** A holder who was killed keeps the others waiting for so long, and for as long as it takes them to notice. */
 const BOUND_MS = LEASE_MS + 5000
-t.setTimeout(180_000 + ROUNDS * 3 * 10_000)
+t.setTimeout(600_000 + ROUNDS * 3 * 15_000)
 
 interface Scene {
   readonly fleet: Fleet

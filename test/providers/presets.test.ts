@@ -10,7 +10,7 @@ import { plainClient, REDIRECT_URI, valueAt } from '../fixtures/plain-client.js'
 import { fakePreset, PRESET_NAMES, PRESETS, REGISTRATION, TENANT, type PresetName } from '../fixtures/presets.js'
 
 const make = (name: PresetName, change: object): Provider => (lib[name] as (registration: object) => Provider)({ ...REGISTRATION, ...name === 'microsoft' && { tenant: TENANT }, ...change })
-const OWN_FILES = ['define-provider.ts', 'preset.ts']
+const OWN_FILES = ['define-provider.ts', 'preset.ts', 'tenant-registrations.ts']
 const providers = new URL('../../lib/providers/', import.meta.url)
 const files = readdirSync(providers).filter(file => !OWN_FILES.includes(file))
 const HAS_NO_SCOPES: readonly string[] = ['notion']

@@ -1,4 +1,5 @@
 import { html } from 'ghtml'
+import { plainText } from '../../plain-text.js'
 import type { Account } from '../../types.js'
 import type { FormView } from '../forms.js'
 import { accountText, button, layout, type AccountView } from './layout.js'
@@ -35,6 +36,6 @@ export function accountPage ({ provider, account, connected, granted, choices }:
   })
 }
 
-function nameOf ({ subject, label = subject }: Account): string {
+function nameOf ({ subject, label = plainText(subject, 100) }: Account): string {
   return label
 }

@@ -122,6 +122,53 @@ t.test('a handler names the account that it needs; one that is not connected is 
   t.match(await other.client.callTool({ name: 'issues' }), { content: [{ text: new RegExp(ALICE) }] }, 'the default is as it was')
 })
 
+t.test('a no holds whichever account is named', async t => {
+  const server = await startServer(t, openid)
+  const { url } = await server.elicit(A)
+  await browserOf(server).press(url, '/decline')
+  for (const account of [BOB, 'a', 'b']) {
+    const session = await server.openSession({ user: A, account })
+    t.match(await session.client.callTool({ name: 'issues' }), { isError: true, content: [{ text: /was declined/ }] })
+  }
+})
+
+t.test('a question that can no longer be answered leaves the link good', async t => {
+  const { server, link } = await startConflict(t)
+  await press(server, '/connect', '/acme/disconnect')
+  t.match(title(await browserOf(server).get(link)), 'Connect Acme')
+  t.match(await connectAs(server, link, BOB), /\/done$/)
+  t.match(await page(server), BOB)
+})
+
+t.test('of two decisions at once the first counts: what was given back is not stored', async t => {
+  let wait: Promise<void> | undefined
+  let reached = (): void => {}
+  const server = await startServer(t, {
+    ...openid,
+    async authorize () {
+      reached()
+      await wait
+      return true
+    }
+  })
+  const { url } = await server.elicit(A)
+  await connectAs(server, url, ALICE)
+  const question = await connectAs(server, await press(server, '/connect', '/acme/connect'), BOB)
+  const shown = await browserOf(server).get(question)
+  const [replace, discard] = ['/account/replace', '/account/discard'].map(ending => findForm(shown, ending)) as [ReturnType<typeof findForm>, ReturnType<typeof findForm>]
+  let goOn = (): void => {}
+  const asked = new Promise<void>(resolve => { reached = resolve })
+  wait = new Promise(resolve => { goOn = resolve })
+  const slow = browserOf(server).post(replace.action, replace.fields)
+  await asked
+  wait = undefined
+  t.equal((await browserOf(server).post(discard.action, discard.fields)).statusCode, 303)
+  goOn()
+  t.equal((await slow).statusCode, 409)
+  t.match(await page(server), ALICE)
+  t.notMatch(await page(server), BOB)
+})
+
 t.test('what the account option may be', async t => {
   const server = await startServer(t, openid)
   await t.rejects(server.openSession({ user: A, account: '' }), { code: 'FST_MCP_CONNECT_GUARD_OPTIONS', message: /account/ })

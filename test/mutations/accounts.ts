@@ -61,7 +61,7 @@ export const accountPages = [
     { name: 'an account that can be refreshed is shown as expired', find: "refreshToken === undefined && freshnessOf(stored) === 'expired'", replace: "freshnessOf(stored) === 'expired'" }
   ),
   ...mutationsOf('lib/browser/interaction-handlers.ts', ACCOUNTS,
-    { name: 'a question that waits for an answer is passed over', find: "if (await services.undecidedGrants.find(own.hash) !== null) return reply.redirect(urls.elicitation(id, 'account'), 303)", replace: '' },
+    { name: 'a question that waits for an answer is passed over', find: "if (await isUndecided(own)) return reply.redirect(urls.elicitation(id, 'account'), 303)", replace: '' },
     { name: 'a provider is not asked to let the user choose an account', find: '...elicitation.another === true && { prompt: switchAccountPrompt(configuration) }', replace: '' },
     { name: 'a provider is not told which account is meant', find: '...loginHint !== undefined && { loginHint }, ', replace: '' },
     { name: 'the page at the end names another account than the new one', find: '.sort((a, b) => b.connectedAt - a.connectedAt)', replace: '' },

@@ -46,7 +46,7 @@ export const elicitation = [
   ),
   ...mutationsOf('lib/elicitation/end-unconnected.ts', ['test/browser/declining.test.ts'],
     { name: 'a decline is not written down', find: 'turn = await elicitations.end(hash, outcome, holder)', replace: "turn = 'won'", tests: ['test/browser/authorization-response.test.ts'] },
-    { name: 'a decline is not remembered', find: "if (turn === 'won' && outcome === 'declined' && client !== null) await declines.add(asker, principal, provider)", replace: '', tests: ['test/browser/authorization-response.test.ts'] },
+    { name: 'a decline is not remembered', find: "if (turn === 'won' && outcome === 'declined' && client !== null) await declines.add(askerHash({ principal, provider, client }), principal, provider)", replace: '', tests: ['test/browser/authorization-response.test.ts'] },
     { name: 'what has failed counts as declined', find: "outcome === 'declined' && client !== null", replace: 'client !== null', tests: ['test/browser/authorization-response.test.ts'] },
     { name: 'a decline on the connections page is remembered, though nobody asks there', find: "outcome === 'declined' && client !== null", replace: "outcome === 'declined'" },
     { name: 'who waits is not told of a decline', find: "if (client !== null && turn !== 'held') completion.announce", replace: "if (client === undefined && turn !== 'held') completion.announce" },
@@ -88,7 +88,7 @@ export const elicitation = [
     { name: 'a link that has ended is handed out', find: '!isPending(record) || ', replace: '' },
     { name: 'a link is handed out though those who waited for it were told', find: ' || isRetired(record, generation)) return none', replace: ') return none' },
     { name: "what waits on the connections page is retired with the clients' links", find: 'record.client !== null && record.generation', replace: 'record.generation' },
-    { name: 'a decline holds nobody from asking', find: "if (client !== null && await declines.has(asker, principal, provider)) return { kind: 'declined' } as const", replace: "if (client === undefined) return { kind: 'declined' } as const" },
+    { name: 'a decline holds nobody from asking', find: "if (client !== null && await declines.has(askerHash({ principal, provider, client }), principal, provider)) return { kind: 'declined' } as const", replace: "if (client === undefined) return { kind: 'declined' } as const" },
     {
       name: 'a decline in the moment in which a link is made does not retire it',
       find: 'const generation = await generations.current(hashConnection(principal, provider))\n',

@@ -155,7 +155,7 @@ export const oauth = [
     { name: 'why an answer was not taken is not told', find: 'if (error instanceof OutboundError) return error.reason', replace: '' },
     { name: 'any text of a broken connection is logged', find: "typeof code === 'string' && /^[A-Z_]+$/.test(code)", replace: "typeof code === 'string'" },
     { name: 'an answer that was not taken counts as a request that was not sent', find: "error.reason !== 'answer_too_large' && ", replace: '' },
-    { name: 'any request that was not sent counts for the token request', find: ' && error.target.href === address', replace: '' },
+    { name: 'any request that was not sent counts for the token request', find: ' && error.target.href === new URL(address).href', replace: '' },
     { name: 'what the library has wrapped is not recognized', find: 'return wasUnsent(error.cause, address)', replace: 'return false' },
     { name: 'an error counts as an answer that was lost', find: 'return error instanceof client.ResponseBodyError || ', replace: 'return ' },
     { name: 'a challenge counts as an answer that was lost', find: 'error instanceof client.ResponseBodyError || error instanceof client.WWWAuthenticateChallengeError', replace: 'error instanceof client.ResponseBodyError' },

@@ -80,7 +80,8 @@ export async function startSurroundings (): Promise<Surroundings> {
     },
     async follow (url) {
       const last = await visit(new HttpBrowser(), url, visitor)
-      if (last.status !== 200 || !last.url.pathname.endsWith('/done')) throw new Error(`the way ended on the page ${describe(last)}`)
+      // 503: the application has what it waited for, and is closing.
+      if (![200, 503].includes(last.status) || !last.url.pathname.endsWith('/done')) throw new Error(`the way ended on the page ${describe(last)}`)
     },
     async connect () {
       const token = await accessToken()

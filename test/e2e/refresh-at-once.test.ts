@@ -1,3 +1,6 @@
+/*
+ * REFRESH_CALLS says how many calls come at once; a thousand keep a small machine busy for longer than it waits for a store, once others want it too.
+ */
 import t, { type Test } from 'tap'
 import { createFleet, type AppProcess, type Fleet, type Outcomes } from '../fixtures/fleet.js'
 import { createStorage, lastingKinds, type Kind } from '../fixtures/stores.js'
@@ -6,6 +9,7 @@ import { TokenLog } from '../fixtures/token-log.js'
 t.setTimeout(400_000)
 
 const TTL_S = 300
+const CALLS = Number(process.env['REFRESH_CALLS'] ?? 1000)
 
 /** Processes that share alice's grant. */
 async function startConnected (t: Test, kind: Kind, processes: number): Promise<{ fleet: Fleet, log: TokenLog, running: readonly AppProcess[] }> {
@@ -27,10 +31,10 @@ function sum (outcomes: readonly Outcomes[]): Outcomes {
 }
 
 for (const kind of await lastingKinds(t)) {
-  t.test(`REC-08 ${kind}: a thousand calls at once on an expired token: one refresh, in one process and across four`, async t => {
+  t.test(`REC-08 ${kind}: many calls at once on an expired token: one refresh, in one process and across four`, async t => {
     const { fleet, log, running } = await startConnected(t, kind, 4)
     let passed = 0
-    for (const [processes, calls] of [[1, 1000], [4, 250], [2, 25]] as const) {
+    for (const [processes, calls] of [[1, CALLS], [4, CALLS / 4], [2, 25]] as const) {
       // To the processes that are there it has expired, and the API takes it no longer.
       passed += TTL_S * 1000
       await Promise.all(running.map(process => process.advance(passed)))

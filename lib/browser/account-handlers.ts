@@ -78,10 +78,10 @@ export function accountHandlers (services: BrowserServices): Record<'show' | 'de
         if (choice !== 'discard') {
           await storeGrant(services, { principal: elicitation.principal, provider, flow, grant, replaces: choice === 'replace' ? replaces : null, hash, holder, log: request.log })
         }
+        if (choice === 'discard') await discard(found)
         await undecidedGrants.take(hash)
         audit('account.decided', { ...auditedElicitation(hash, elicitation), attempt, choice })
         await revocations.keep(attempt)
-        if (choice === 'discard') await discard(found)
       } catch (error) {
         if (error instanceof DisconnectedError && await undecidedGrants.take(hash) !== null) {
           await revocations.keep(attempt)

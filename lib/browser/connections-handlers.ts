@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Lookup } from '../connections/connections.js'
 import type { StoredGrant } from '../connections/entry.js'
-import { freshnessOf } from '../connections/freshness.js'
+import { hasEnded } from '../connections/freshness.js'
 import type { Wish } from '../connections/placement.js'
 import { NotFoundError } from '../errors.js'
 import { tellsAccounts } from '../oauth/identity.js'
@@ -81,7 +81,7 @@ export function connectionsHandlers (services: BrowserServices): Record<'show' |
           host: providerHost(provider),
           status: found.kind === 'usable' ? 'connected' : found.kind,
           accounts: accounts.map((stored, i) => ({
-            ...statusOf(stored),
+            ...statusOf(stored, provider),
             isDefault: i === 0 && accounts.length > 1,
             connect: mayConnect ? accountForm('connect', stored) : null,
             makeDefault: i === 0 ? null : accountForm('default', stored),
@@ -141,8 +141,7 @@ function defaultOf (found: Lookup): StoredGrant | undefined {
   return found.kind === 'usable' ? found.entry.accounts[0] : undefined
 }
 
-function statusOf (stored: StoredGrant): AccountStatus {
-  const { grant: { account, scopes, refreshToken }, connectedAt, deadAt } = stored
-  const hasEnded = deadAt !== undefined || (refreshToken === undefined && freshnessOf(stored) === 'expired')
-  return { name: account?.label ?? (account && plainText(account.subject, 100)), since: connectedAt, scopes, hasEnded }
+function statusOf (stored: StoredGrant, provider: Provider): AccountStatus {
+  const { grant: { account, scopes }, connectedAt } = stored
+  return { name: account?.label ?? (account && plainText(account.subject, 100)), since: connectedAt, scopes, hasEnded: hasEnded(stored, provider) }
 }

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { AuditedAttempt } from '../audit-events.js'
 import { placeGrant } from '../connections/placement.js'
 import { auditedElicitation, elicitationHash } from '../elicitation/elicitations.js'
-import { DECISION_TTL_MS } from '../elicitation/undecided-grants.js'
+import { DECISION_MS, DECISION_TTL_MS } from '../elicitation/undecided-grants.js'
 import { endUnconnected } from '../elicitation/end-unconnected.js'
 import { matchesFlowCookie, type Flow } from '../elicitation/flows.js'
 import {
@@ -111,10 +111,8 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
     const tokens = await redeemCode(configuration, provider, {
       response: url, state, codeVerifier: flow.codeVerifier, ...flow.nonce !== undefined && { nonce: flow.nonce }
     })
-    let grant = readGrant(provider, tokens, flow.scopes)
+    const grant = readGrant(provider, tokens, flow.scopes, await readAccount(configuration, provider, tokens))
     try {
-      const account = await readAccount(configuration, provider, tokens)
-      grant = readGrant(provider, tokens, flow.scopes, account)
       return await keep(attempt, grant)
     } catch (error) {
       await revocations.discard(principal, flow.provider, { issuer: provider.issuer, clientId: provider.clientId, grant })
@@ -130,7 +128,7 @@ export function redirectionEndpoint (services: BrowserServices): Handler {
       return 'stored'
     }
     const { provider: key, issuer, clientId, scopes, generation } = flow
-    await revocations.discardLater(principal, key, { issuer, clientId, grant }, holder, DECISION_TTL_MS)
+    await revocations.discardLater(principal, key, { issuer, clientId, grant }, holder, DECISION_TTL_MS + DECISION_MS)
     await undecidedGrants.keep(hash, { grant, replaces: placement.with.id, flow: { provider: key, issuer, clientId, scopes, generation }, attempt: holder })
     return 'undecided'
   }

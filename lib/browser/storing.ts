@@ -33,8 +33,8 @@ export async function assertNotRevoked ({ flows }: BrowserServices, flow: Pick<F
  * @throws FST_MCP_CONNECT_DISCONNECTED, FST_MCP_CONNECT_HELD, FST_MCP_CONNECT_CONSUMED
  */
 export async function storeGrant (services: BrowserServices, { principal, provider, flow, grant, replaces, hash, holder, log }: Redeemed): Promise<void> {
-  const { connections, elicitations, completion } = services
-  const saved = await connections.save(principal, flow.provider, provider, grant, replaces, async () => {
+  const { connections, elicitations, completion, revocations } = services
+  const { saved, displaced } = await connections.save(principal, flow.provider, provider, grant, replaces, async () => {
     // Were it somebody else's by now, that one's answer would count, and not this grant.
     assertWon(await elicitations.hold(hash, holder))
     await assertNotRevoked(services, flow, principal)
@@ -54,6 +54,7 @@ export async function storeGrant (services: BrowserServices, { principal, provid
     // Whoever waits for this connection, by whichever link, need not wait any longer.
     completion.announce(hashConnection(principal, flow.provider), await elicitations.retire(principal, flow.provider).catch(() => undefined))
   }
+  await Promise.all(displaced.map(async other => await revocations.discard(principal, flow.provider, other)))
   const missing = missingScopes(provider, grant, flow.scopes)
   if (missing.length > 0) log.warn({ provider: flow.provider, missing }, LESS_GRANTED)
 }

@@ -30,6 +30,12 @@ function namesOf ({ accounts }: VaultEntry): string {
   return accounts.map(({ id, deadAt }) => id + (deadAt === undefined ? '' : ' dead')).join()
 }
 
+/** A grant that was stored, and those of other accounts in whose place it came: nothing here knows them any longer. */
+export interface Saved {
+  readonly saved: StoredGrant
+  readonly displaced: readonly StoredGrant[]
+}
+
 /** The connections of all principals, in the vault. There is no look-up without a principal. */
 export interface Connections {
   look (principal: Principal, provider: string, registration: Pick<Provider, 'issuer'>): Promise<Lookup>
@@ -38,7 +44,7 @@ export interface Connections {
    * It remembers what was withheld before, so that this is not asked for in turns with something else.
    * @param check runs before each attempt, and throws when the grant must not be stored any longer
    */
-  save (principal: Principal, provider: string, registration: Provider, grant: Grant, replaces: string | null, check: () => Promise<void>): Promise<StoredGrant>
+  save (principal: Principal, provider: string, registration: Provider, grant: Grant, replaces: string | null, check: () => Promise<void>): Promise<Saved>
   /**
    * Changes a grant, if it still is of the version that was read.
    * @returns whether it was changed, and what there is now: `null` when it is gone
@@ -172,6 +178,7 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
       const { issuer, clientId } = registration
       const id = randomToken()
       let saved: StoredGrant | undefined
+      let displaced: readonly StoredGrant[] = []
       await rewrite(address(principal, provider), entry => {
         const own = entry === null ? null : withoutGrants(entry, one => one.issuer !== issuer)
         const previous = own?.accounts.find(one => one.id === replaces || isSameAccount(one.grant.account, grant.account))
@@ -179,10 +186,12 @@ export function createConnections ({ vault, sealer, resealing, audit }: Connecti
         const requestedScopes = [...new Set([...withheld, ...grant.requestedScopes])]
         const now = Date.now()
         saved = { id, version: 0, grant: { ...grant, requestedScopes }, issuer, clientId, connectedAt: now, obtainedAt: now }
-        return { entry: withGrant(own, saved, replaces) }
+        const next = withGrant(own, saved, replaces)
+        displaced = own?.accounts.filter(one => !next.accounts.includes(one) && !isSameAccount(one.grant.account, grant.account)) ?? []
+        return { entry: next }
       }, check)
       audit('vault.written', { ...auditIdsOf(principal), provider })
-      return saved!
+      return { saved: saved!, displaced }
     },
 
     async change (principal, provider, read, step) {

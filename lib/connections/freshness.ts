@@ -1,3 +1,4 @@
+import type { Provider } from '../types.js'
 import type { StoredGrant } from './entry.js'
 
 /** `due`: it still works, and is better refreshed now. */
@@ -20,6 +21,16 @@ export function freshnessOf ({ id, version, grant: { expiresAt, refreshToken }, 
   if (endsAt <= now) return 'expired'
   const aheadMs = Math.min(MAX_AHEAD_MS, lifetimeMs / 5)
   return endsAt - aheadMs * (0.5 + fraction(id, version) / 2) <= now ? 'due' : 'fresh'
+}
+
+/** Whether an access token can be renewed: a refresh token is good for the registration alone that it was granted to. */
+export function mayRefresh ({ grant: { refreshToken }, clientId }: StoredGrant, registration: Pick<Provider, 'clientId'>): boolean {
+  return refreshToken !== undefined && clientId === registration.clientId
+}
+
+/** Whether a grant is of no use any longer, and its user has to connect again. */
+export function hasEnded (stored: StoredGrant, registration: Pick<Provider, 'clientId'>): boolean {
+  return stored.deadAt !== undefined || (freshnessOf(stored) === 'expired' && !mayRefresh(stored, registration))
 }
 
 /** A number from 0 to 1 that is drawn once for each version. @param id random */

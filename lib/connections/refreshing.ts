@@ -13,7 +13,7 @@ import type { Grant, Principal, Provider } from '../types.js'
 import { withTimeout } from '../with-timeout.js'
 import type { Connections } from './connections.js'
 import { isSameVersion, type StoredGrant } from './entry.js'
-import { freshnessOf } from './freshness.js'
+import { freshnessOf, hasEnded, mayRefresh } from './freshness.js'
 import type { Pauses } from './pauses.js'
 
 /** Whose grant it is, and of which provider. */
@@ -142,30 +142,27 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
   }
 
   /** Nothing uses the new tokens before they are in the vault: a rotated refresh token that is lost is the end of the grant. */
-  async function store (place: Place, seen: StoredGrant, grant: Grant, lease: Lease): Promise<Fresh> {
+  async function store (place: Place, seen: StoredGrant, grant: Grant, lease: Lease, obtainedAt = Date.now(), [delayMs, ...delays]: readonly number[] = STORE_DELAYS_MS): Promise<Fresh> {
     const { principal, key: provider } = place
     const facts = { ...auditIdsOf(principal), provider }
-    const obtainedAt = Date.now()
     // Whoever else came to ask while this is stored would end it, with a refresh token that is used up.
     if (!lease.lasts(STORE_MS)) await lease.extend().catch(() => {})
-    for (const delayMs of [...STORE_DELAYS_MS, null]) {
-      try {
-        const { changed, now } = await connections.change(principal, provider, seen, ({ deadAt: _, ...stored }) => ({ ...stored, grant, version: stored.version + 1, obtainedAt }))
-        audit(changed ? 'refresh.ok' : 'refresh.lost_race', facts)
-        if (changed) await forgive(place, seen)
-        else if (now === null) await services.discard(place, grant)
-        return outcomeOf(now)
-      } catch (error) {
-        if (![AdapterFailedError, StoreContentionError, SealBrokenError].some(Class => error instanceof Class) || delayMs === null) {
-          audit('refresh.unsaved', facts, { err: error })
-          throw error
-        }
-        log.warn({ err: error, provider }, 'mcp-connect: a refreshed grant could not be stored; it is tried again')
-        await lease.extend().catch(() => {})
-        await setTimeout(delayMs)
+    try {
+      const { changed, now } = await connections.change(principal, provider, seen, ({ deadAt: _, ...stored }) => ({ ...stored, grant, version: stored.version + 1, obtainedAt }))
+      audit(changed ? 'refresh.ok' : 'refresh.lost_race', facts)
+      if (changed) await forgive(place, seen)
+      else if (now === null) await services.discard(place, grant)
+      return outcomeOf(now)
+    } catch (error) {
+      if (![AdapterFailedError, StoreContentionError, SealBrokenError].some(Class => error instanceof Class) || delayMs === undefined) {
+        audit('refresh.unsaved', facts, { err: error })
+        throw error
       }
+      log.warn({ err: error, provider }, 'mcp-connect: a refreshed grant could not be stored; it is tried again')
     }
-    throw new Error('unreachable')
+    await lease.extend().catch(() => {})
+    await setTimeout(delayMs)
+    return await store(place, seen, grant, lease, obtainedAt, delays)
   }
 
   async function forgive ({ provider }: Place, seen: StoredGrant): Promise<void> {
@@ -206,19 +203,17 @@ export function createRefreshing (services: RefreshingServices): Refreshing {
 
   return {
     async fresh (place, stored) {
-      if (stored.deadAt !== undefined) return { kind: 'ended' }
+      if (hasEnded(stored, place.provider)) return { kind: 'ended' }
       const freshness = freshnessOf(stored)
-      const mayRefresh = stored.grant.refreshToken !== undefined && stored.clientId === place.provider.clientId
-      if (freshness === 'due' && mayRefresh) start(place, stored).catch(error => log.warn({ err: error }, 'mcp-connect: an access token could not be refreshed ahead of its expiry'))
-      if (freshness !== 'expired') return { kind: 'fresh', stored }
-      return mayRefresh ? await patiently(start(place, stored)) : { kind: 'ended' }
+      if (freshness === 'due' && mayRefresh(stored, place.provider)) start(place, stored).catch(error => log.warn({ err: error }, 'mcp-connect: an access token could not be refreshed ahead of its expiry'))
+      return freshness === 'expired' ? await patiently(start(place, stored)) : { kind: 'fresh', stored }
     },
 
     async renew (place, refused) {
-      const { grant: { refreshToken, expiresAt }, obtainedAt, clientId } = refused
+      const { grant: { expiresAt }, obtainedAt } = refused
       const ageMs = Date.now() - obtainedAt
       const isNew = ageMs >= 0 && ageMs < Math.min(NEW_MS, ((expiresAt ?? Infinity) - obtainedAt) / 4)
-      if (refreshToken === undefined || isNew || clientId !== place.provider.clientId) return { kind: 'fresh', stored: refused }
+      if (isNew || !mayRefresh(refused, place.provider)) return { kind: 'fresh', stored: refused }
       return await patiently(start(place, refused))
     },
 

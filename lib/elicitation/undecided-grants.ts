@@ -23,6 +23,8 @@ export interface UndecidedGrants {
 
 /** How long a user has to decide. */
 export const DECISION_TTL_MS = 15 * 60_000
+/** How long what was decided in the last moment may take. */
+export const DECISION_MS = 2 * 60_000
 
 export function createUndecidedGrants (services: RecordServices): UndecidedGrants {
   const records = createRecords<UndecidedGrant>('undecided-grant', services)

@@ -178,3 +178,13 @@ t.test('INP-01 names of accounts are shown as text', async t => {
   for (const name of ['bob', 'carol']) t.match(body, `&#60;b&#62;${name}`)
   t.notMatch(body, '<b>')
 })
+
+t.test('the grant of an account that another one takes the place of is ended at its provider; that of the same account is not', async t => {
+  const { server, fake, ask, follow, press } = await start(t)
+  t.match(await press(await follow(await ask()), '/account/replace'), /\/done$/)
+  t.ok(fake.counts.revocations > 0)
+  t.equal(server.audit.filter(({ event }) => event === 'revocation.done').length, 1)
+  const { revocations } = fake.counts
+  t.match(await follow(await ask()), /\/done$/)
+  t.equal(fake.counts.revocations, revocations)
+})

@@ -17,7 +17,7 @@ const a = { issuer: 'https://login.example.com', subject: 'canary-a', tenant: 'T
 const grant = (accessToken: string): Grant => ({ accessToken, scopes: [], requestedScopes: [] })
 
 const save = async (connections: Connections, ...args: [Principal, string, Provider, Grant]): Promise<string> =>
-  (await connections.save(...args, null, async () => {})).id
+  (await connections.save(...args, null, async () => {})).saved.id
 
 async function find (connections: Connections, principal: Principal, key: string): Promise<StoredGrant | null> {
   const found = await connections.look(principal, key, provider)
@@ -117,4 +117,13 @@ t.test('whether a grant may still be stored is asked before each attempt', async
     await save(connections, a, 'acme', provider, grant('newer'))
   }), { message: 'no longer' })
   t.equal((await find(connections, a, 'acme'))?.grant.accessToken, 'newer')
+})
+
+t.test('an entry that cannot be read is not taken for a grant that is gone', async t => {
+  const { vault } = memoryStore()
+  const mine = createConnections({ vault, sealer, resealing, audit: () => {} })
+  const { saved } = await mine.save(a, 'acme', provider, grant('x'), null, async () => {})
+  const other = createConnections({ vault, sealer: createSealer(createKeyRing([randomBytes(32)])), resealing, audit: () => {} })
+  await t.rejects(other.change(a, 'acme', saved, stored => stored), { code: 'FST_MCP_CONNECT_SEAL_BROKEN' })
+  t.match(await mine.change(a, 'acme', saved, stored => ({ ...stored, version: 1 })), { changed: true, now: { version: 1 } })
 })

@@ -29,7 +29,7 @@ function process (vault: TokenVault, ...ring: [Buffer, ...Buffer[]]): Process {
 }
 
 async function connect ({ connections }: Process, subject: string, accessToken: string, provider = 'acme'): Promise<string> {
-  return (await connections.save(user(subject), provider, acme, { accessToken, scopes: [], requestedScopes: [] }, null, async () => {})).id
+  return (await connections.save(user(subject), provider, acme, { accessToken, scopes: [], requestedScopes: [] }, null, async () => {})).saved.id
 }
 
 async function tokenOf ({ connections }: Process, subject: string): Promise<string | undefined> {

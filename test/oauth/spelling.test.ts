@@ -8,7 +8,13 @@ t.test('endpoints count in whatever spelling: a dead grant is dead, and the prov
   const fake = await startFake(t, { tokenRequestFormat: 'json', clientSecret: 'secret', clientId: 'client' })
   for (const token of ['/token', '/x/../token', '/./token']) {
     const provider = defineProvider({
-      name: 'Fake', issuer: fake.issuer, clientId: 'client', clientSecret: 'secret', tokenRequestFormat: 'json', apiOrigins: [fake.issuer], [allowLoopbackHttp]: true,
+      name: 'Fake',
+      issuer: fake.issuer,
+      clientId: 'client',
+      clientSecret: 'secret',
+      tokenRequestFormat: 'json',
+      apiOrigins: [fake.issuer],
+      [allowLoopbackHttp]: true,
       endpoints: { authorization: `${fake.issuer}/authorize`, token: fake.issuer.replace('http:', 'HTTP:') + token }
     })
     t.strictSame(await refreshTokens(await createConfigurations()(provider), provider, 'unknown'), { kind: 'dead' }, token)

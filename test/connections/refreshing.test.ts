@@ -157,7 +157,7 @@ t.test('a slow holder that has lost its lease overwrites nothing', async t => {
 })
 
 t.test('nor does it end the lease of the next one, whom nobody disturbs', async t => {
-  const { scripted, place, stored, process, presented } = await startExpired(t)
+  const { store, scripted, place, stored, process, presented } = await startExpired(t)
   const first = held(down)
   const second = held(good)
   scripted.script = { refresh: inTurn(first.answer, second.answer) }
@@ -169,9 +169,20 @@ t.test('nor does it end the lease of the next one, whom nobody disturbs', async 
   await second.reached
   first.resume()
   t.match(await lost, { kind: 'later' })
+  const { put } = store.state
+  let tries = 0
+  const hasTriedTwice = new Promise<void>(resolve => {
+    t.intercept(store.state, 'put', {
+      value: async (...args: Parameters<typeof put>) => {
+        const revision = await put(...args)
+        if (args[0].startsWith('refresh-lease:') && revision === null && ++tries === 2) resolve()
+        return revision
+      }
+    })
+  })
   const third = process()
   const waiting = third.fresh(place, stored)
-  await timers.setTimeout(50)
+  await hasTriedTwice
   t.equal(presented().length, 2, 'a third one waits')
   second.resume()
   t.strictSame(await waiting, await next)
@@ -193,6 +204,25 @@ t.test('a holder whom the store keeps waiting takes more time before it asks; on
       t.equal(presented().length, lost ? 0 : 1)
     })
   }
+})
+
+t.test('who has waited long for the answer holds the lease until it is stored: nobody else comes with the refresh token that is used up', async t => {
+  const { store, scripted, place, stored, process } = await startExpired(t)
+  const answer = held(good)
+  scripted.script = { refresh: answer.answer }
+  const fresh = process().fresh(place, stored)
+  await answer.reached
+  const order: string[] = []
+  const { state, vault } = store
+  const { put } = state
+  const { put: write } = vault
+  t.intercept(state, 'put', { value: async (...args: Parameters<typeof put>) => { if (args[0].startsWith('refresh-lease:')) order.push('lease'); return await put(...args) } })
+  t.intercept(vault, 'put', { value: async (...args: Parameters<typeof write>) => { order.push('vault'); return await write(...args) } })
+  const { now } = performance
+  t.intercept(performance, 'now', { value: () => now.call(performance) + 9000 })
+  answer.resume()
+  t.match(await fresh, { kind: 'fresh' })
+  t.strictSame(order, ['lease', 'vault'])
 })
 
 t.test('"held by another" and "the store is down" are told apart', async t => {

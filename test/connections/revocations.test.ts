@@ -259,3 +259,21 @@ t.test('what is to be done is sealed', async t => {
   t.ok(values.length > 1)
   for (const secret of [stored.grant.accessToken, stored.grant.refreshToken!, 'canary-a', fake.issuer]) t.notMatch(values.join(), secret)
 })
+
+t.test('while an entry cannot be read nobody knows what is connected: nothing is ended, and it is looked at again', async t => {
+  const { store, fake, provider, process } = await start(t)
+  const stored = await connect(process, fake, user('a'), provider)
+  await process.revocations.prepare(user('a'), 'acme', stored)
+  const { entries: [place] } = await store.vault.list({ limit: 1 })
+  const { value, revision } = (await store.vault.get(place!.owner, place!.name))!
+  const broken = await store.vault.put(place!.owner, place!.name, 'unreadable', revision)
+  advance(t, 3 * MINUTE_MS)
+  await process.revocations.sweep()
+  t.equal(await stored.works(), true)
+  t.strictSame(process.told(), ['revocation.postponed'])
+  await store.vault.put(place!.owner, place!.name, value, broken)
+  advance(t, 3 * MINUTE_MS)
+  await process.revocations.sweep()
+  t.equal(await stored.works(), true)
+  t.equal(process.told().at(-1), 'revocation.spared')
+})

@@ -1,8 +1,10 @@
+import Fastify from 'fastify'
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { startAcme } from '../../examples/demo/acme.js'
-import { allowLoopbackHttp, memoryStore } from '../../lib/index.js'
-import type { BrowserUser, McpConnectOptions, TenantProviderDefinition, TenantRegistration } from '../../lib/types.js'
+import { allowLoopbackHttp, defineProvider, memoryStore } from '../../lib/index.js'
+import { createResolveProvider } from '../../lib/providers/tenant-registrations.js'
+import type { BrowserUser, McpConnectOptions, TenantProvider, TenantProviderDefinition, TenantRegistration } from '../../lib/types.js'
 import { authorizationUrl, title, type TestBrowser } from '../fixtures/browser.js'
 import { advance } from '../fixtures/clock.js'
 import { refused } from '../fixtures/refused.js'
@@ -239,4 +241,12 @@ t.test('TEN-10 a tenant\'s own authorization server never gets the code of the o
   await refused(t, server, () => browser.get(callback.href), { status: 400, code: 'CONTEXT_MISMATCH', event: 'callback.context_mismatch' })
   t.strictSame(px.requests.filter(({ path }) => path === '/token'), [])
   t.equal(codes.find(JSON.stringify(px.requests)).length, 0)
+})
+
+t.test('headers that the operator has for one authorization server do not go to that of a tenant', async t => {
+  const requestHeaders = { 'x-key': 'of the operator' }
+  const template = defineProvider({ name: 'Acme', issuer: 'https://acme.example', clientId: 'id', apiOrigins: ['https://api.acme.example'], requestHeaders })
+  const resolve = createResolveProvider(new Map([['acme', { ...template, registration: tenant => ({ clientId: 'x', ...tenant === 'T2' && { issuer: 'https://tenant.example' } }) } as TenantProvider]]), Fastify().log)
+  t.strictSame((await resolve(A, 'acme'))!.requestHeaders, requestHeaders)
+  t.strictSame((await resolve(A2, 'acme'))!.requestHeaders, {})
 })

@@ -14,6 +14,7 @@ const NOTICES = ['test/browser/notices.test.ts']
 /** The pages of several accounts at one provider. */
 export const accountPages = [
   ...mutationsOf('lib/browser/account-handlers.ts', DECIDING,
+    { name: 'of two decisions at once both count', find: 'if ((await undecidedGrants.find(hash))?.attempt !== attempt) throw new ConsumedError()', replace: '', tests: ['test/browser/accounts.test.ts'] },
     {
       name: 'whoever opens the question is taken for whom it is asked',
       find: 'await findOwn(services, request, idOf(request), visitor)',
@@ -39,7 +40,7 @@ export const accountPages = [
     { name: 'an account that replaces another is added', find: "replaces: choice === 'replace' ? replaces : null", replace: 'replaces: null', tests: ACCOUNTS },
     { name: 'what was decided is asked again', find: 'await undecidedGrants.take(hash)\n        audit', replace: 'audit', tests: ACCOUNTS },
     { name: 'what was decided is not told', find: "audit('account.decided', {", replace: 'void ({', tests: ACCOUNTS },
-    { name: 'what was decided is ended later all the same', find: 'await revocations.keep(attempt)\n        if', replace: 'if' },
+    { name: 'what was decided is ended later all the same', find: 'choice })\n        await revocations.keep(attempt)', replace: 'choice })' },
     { name: 'a grant that nobody wants stays at its provider', find: "if (choice === 'discard') await discard(found)", replace: '', tests: UNDER_WAY },
     { name: 'a grant that was decided on while its user disconnected stays at its provider', find: 'if (error instanceof DisconnectedError && await', replace: 'if (error === null && await' },
     { name: 'a decision that failed holds its link', find: 'await elicitations.release(hash, holder).catch(() => {})', replace: '' },
@@ -56,9 +57,7 @@ export const accountPages = [
     { name: 'connecting an account again renews the default', find: 'name === undefined ? {} : { account: name }', replace: '{}' },
     { name: 'the default stays as it is', find: 'await connections.makeDefault(principal, key, stored!.id)', replace: '' },
     { name: 'disconnecting one account disconnects all', find: 'disconnect(principal, key, stored?.id)', replace: 'disconnect(principal, key)' },
-    { name: 'what became of a grant at its provider is not said', find: 'await services.notices.write(reply, principal, key, ended.map(({ atProvider }) => atProvider))', replace: '', tests: REVOKING },
-    { name: 'a grant that the provider has ended is shown as connected', find: 'deadAt !== undefined || ', replace: '' },
-    { name: 'an account that can be refreshed is shown as expired', find: "refreshToken === undefined && freshnessOf(stored) === 'expired'", replace: "freshnessOf(stored) === 'expired'" }
+    { name: 'what became of a grant at its provider is not said', find: 'await services.notices.write(reply, principal, key, ended.map(({ atProvider }) => atProvider))', replace: '', tests: REVOKING }
   ),
   ...mutationsOf('lib/browser/interaction-handlers.ts', ACCOUNTS,
     { name: 'a question that waits for an answer is passed over', find: "if (await isUndecided(own)) return reply.redirect(urls.elicitation(id, 'account'), 303)", replace: '' },
@@ -70,7 +69,7 @@ export const accountPages = [
   ...mutationsOf('lib/browser/redirection-endpoint.ts', ACCOUNTS,
     { name: 'another account replaces the one that is connected', find: "if (placement.kind === 'clear') {", replace: "if (placement.kind !== 'never' as string) {" },
     { name: 'a link whose user has to decide stays held', find: "if (finished === 'undecided') await elicitations.release(hash, holder)", replace: '' },
-    { name: 'a grant that nobody decides on stays at its provider', find: 'await revocations.discardLater(principal, key, { issuer, clientId, grant }, holder, DECISION_TTL_MS)', replace: '', tests: DECIDING },
+    { name: 'a grant that nobody decides on stays at its provider', find: 'await revocations.discardLater(principal, key, { issuer, clientId, grant }, holder, DECISION_TTL_MS + DECISION_MS)', replace: '', tests: DECIDING },
     { name: 'a grant that cannot be stored stays at its provider', find: 'await revocations.discard(principal, flow.provider, { issuer: provider.issuer, clientId: provider.clientId, grant })', replace: '', tests: UNDER_WAY }
   ),
   ...mutationsOf('lib/browser/pages/account.ts', DECIDING,

@@ -78,6 +78,7 @@ export const callback = [
     { name: 'the address with the code stays in the history', find: "return reply.redirect(urls.elicitation(flow.elicitationId, finished === 'undecided' ? 'account' : 'done'), 303)", replace: "return reply.send('done')" }
   ),
   ...mutationsOf('lib/browser/storing.ts', DISCONNECTING,
+    { name: 'a grant that another account takes the place of stays at its provider', find: 'await Promise.all(displaced.map(async other => await revocations.discard(principal, flow.provider, other)))', replace: '', tests: ['test/browser/deciding.test.ts'] },
     { name: 'an answer that comes after a disconnect counts', find: 'if (await flows.isRevoked(flow, principal)) throw new DisconnectedError()', replace: '' },
     { name: 'a grant is stored that somebody else decides on by now', find: 'assertWon(await elicitations.hold(hash, holder))\n    await assertNotRevoked', replace: 'await assertNotRevoked', tests: FINISHING },
     { name: 'a grant is stored after a disconnect', find: '    await assertNotRevoked(services, flow, principal)\n  })', replace: '  })' },

@@ -63,7 +63,7 @@ export const pages = [
     { name: 'what was withheld before is not asked for again', find: '...before?.grant.requestedScopes ?? [], ', replace: '', tests: ['test/guard/require-connection.test.ts'] },
     { name: 'a decline holds though the user begins by themselves', find: 'await services.declines.clear(principal, key)', replace: '', tests: ['test/browser/declining.test.ts'] },
     { name: 'disconnecting deletes nothing', find: 'await services.disconnecting.disconnect(principal, key, stored?.id)', replace: '[] as Awaited<ReturnType<typeof services.disconnecting.disconnect>>' },
-    { name: 'an expired connection is shown as connected', find: "const hasEnded = deadAt !== undefined || (refreshToken === undefined && freshnessOf(stored) === 'expired')", replace: 'const hasEnded = false' }
+    { name: 'an expired connection is shown as connected', find: 'hasEnded: hasEnded(stored, provider)', replace: 'hasEnded: false' }
   ),
   ...mutationsOf('lib/browser/services.ts', PAGES,
     { name: 'nobody in particular sends forms', find: 'if (visitor === null) throw new SignInRequiredError()', replace: 'if (visitor === null) return { principal: { issuer: "nobody", subject: "nobody" }, label: "" }' },

@@ -18,23 +18,23 @@ export const connections = [
     { name: 'what others have stored is used, expired or not', find: "(freshnessOf(now) !== 'expired' || now.grant.refreshToken === undefined)", replace: 'true' },
     { name: 'a holder that was kept waiting asks without a lease', find: 'if (!lease.lasts(REQUEST_MS) && !(await lease.extend() && lease.lasts(REQUEST_MS))) return later()', replace: '' },
     { name: 'a holder that was kept waiting gives up', find: ' && !(await lease.extend() && lease.lasts(REQUEST_MS))', replace: '' },
-    { name: 'a lost race is what the provider has given', find: 'else if (now === null) await services.discard(place, grant)\n        return outcomeOf(now)', replace: "return { kind: 'fresh', stored: { ...seen, grant, version: seen.version + 1, obtainedAt } }" },
+    { name: 'a lost race is what the provider has given', find: 'else if (now === null) await services.discard(place, grant)\n      return outcomeOf(now)', replace: "return { kind: 'fresh', stored: { ...seen, grant, version: seen.version + 1, obtainedAt } }" },
     { name: 'what nobody asks for any longer is not taken back', find: 'else if (now === null) await services.discard(place, grant)', replace: '' },
-    { name: 'a grant that could not be stored is given up', find: 'error instanceof Class) || delayMs === null', replace: 'error instanceof Class) || delayMs !== null' },
+    { name: 'a grant that could not be stored is given up', find: 'error instanceof Class) || delayMs === undefined', replace: 'error instanceof Class) || delayMs !== undefined' },
+    { name: 'the lease may end while an answer is stored', find: 'if (!lease.lasts(STORE_MS)) await lease.extend().catch(() => {})\n', replace: '\n' },
     { name: 'a vault that is contended loses a grant', find: '[AdapterFailedError, StoreContentionError, SealBrokenError]', replace: '[AdapterFailedError, SealBrokenError]' },
     { name: 'a grant that is lost is not told', find: "audit('refresh.unsaved', facts, { err: error })", replace: '' },
     { name: 'invalid_grant is believed, whatever is stored', find: "    if (!changed) {\n      audit('refresh.lost_race', { ...auditIdsOf(principal), provider })\n      return outcomeOf(now)\n    }\n", replace: '' },
-    { name: 'a dead grant is tried again', find: "if (stored.deadAt !== undefined) return { kind: 'ended' }\n      const", replace: 'const', also: [{ find: 'now === null || now.deadAt !== undefined ||', replace: 'now === null ||' }] },
+    { name: 'a dead grant is tried again', find: 'hasEnded(stored, place.provider)', replace: 'hasEnded({ id: stored.id, version: stored.version, grant: stored.grant, issuer: stored.issuer, clientId: stored.clientId, connectedAt: 0, obtainedAt: stored.obtainedAt }, place.provider)', also: [{ find: 'now === null || now.deadAt !== undefined ||', replace: 'now === null ||' }] },
     { name: 'the operator is told with each failure', find: "kind === 'misregistered' && !told.has(registrationOf(provider))", replace: "kind === 'misregistered'" },
     { name: 'the operator is told once and for all', find: 'told.delete(registrationOf(provider))', replace: '' },
     { name: 'pauses grow for ever', find: 'await pauses.end(leaseKey(seen)).catch(() => {})', replace: '' },
     { name: 'a pause is not kept', find: 'if (paused !== null) return paused', replace: '' },
-    { name: 'a token that is due is waited for', find: "if (freshness === 'due' && mayRefresh) start", replace: "if (freshness === 'due' && mayRefresh) await start" },
-    { name: 'a token that is due is not refreshed', find: "if (freshness === 'due' && mayRefresh) start", replace: "if (freshness === 'never' as string && mayRefresh) start" },
-    { name: 'a refresh token goes out with credentials of another registration', find: ' && stored.clientId === place.provider.clientId', replace: '' },
+    { name: 'a token that is due is waited for', find: 'mayRefresh(stored, place.provider)) start', replace: 'mayRefresh(stored, place.provider)) await start' },
+    { name: 'a token that is due is not refreshed', find: "freshness === 'due' &&", replace: "freshness === 'never' as string &&" },
     { name: 'close waits for nothing', find: 'await withTimeout(Promise.allSettled(underWay.values()), CLOSE_TIMEOUT_MS).catch(() => {})', replace: '' },
     { name: 'a refresh begins while the application closes', find: 'if (closing.signal.aborted) return Promise.resolve(later())', replace: '' },
-    { name: 'a token is renewed with each 401', find: ' || isNew || ', replace: ' || ', tests: RENEWING }
+    { name: 'a token is renewed with each 401', find: 'isNew || !mayRefresh', replace: '!mayRefresh', tests: RENEWING }
   ),
   ...mutationsOf('lib/connections/connection.ts', RENEWING,
     { name: 'a 401 is the end', find: 'response.status !== 401 ||', replace: 'response.status > 0 ||' },
@@ -45,6 +45,9 @@ export const connections = [
     { name: 'a handle keeps its first token', find: 'latest = fresh.stored\n    return latest', replace: 'return fresh.stored' }
   ),
   ...mutationsOf('lib/connections/freshness.ts', REFRESHING,
+    { name: 'a refresh token goes out with credentials of another registration', find: ' && clientId === registration.clientId', replace: '' },
+    { name: 'a grant that the provider has ended is shown as connected', find: 'stored.deadAt !== undefined || (', replace: '(', tests: ['test/browser/pages.test.ts'] },
+    { name: 'an access token that can be renewed is the end of its grant', find: ' && !mayRefresh(stored, registration)', replace: '' },
     { name: 'a token without a refresh token ends early', find: 'if (refreshToken === undefined) return', replace: 'if (refreshToken === null as unknown) return' },
     { name: 'a token is used beyond its end', find: "if (endsAt <= now) return 'expired'", replace: '' },
     { name: 'no token is ever due', find: "<= now ? 'due' : 'fresh'", replace: "<= now ? 'fresh' : 'fresh'" }
@@ -56,6 +59,8 @@ export const connections = [
     { name: 'a registration that is not accepted is tried at once', find: "if (kind === 'misregistered') return MISREGISTERED_MS", replace: '' }
   ),
   ...mutationsOf('lib/connections/connections.ts', REFRESHING,
+    { name: 'an entry that cannot be read counts as gone', find: '        if (error !== null) throw error\n', replace: '', tests: ['test/connections/connections.test.ts'] },
+    { name: 'what the same account had before is ended', find: ' && !isSameAccount(one.grant.account, grant.account)) ??', replace: ') ??', tests: ['test/browser/deciding.test.ts'] },
     { name: 'a grant is changed that somebody else has changed', find: ' || !isSameVersion(now, read)) return null', replace: ') return null' }
   )
 ]

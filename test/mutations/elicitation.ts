@@ -73,6 +73,7 @@ export const elicitation = [
     }
   ),
   ...mutationsOf('lib/elicitation/elicitations.ts', ELICITATIONS,
+    { name: 'another account is asked for in spite of a no', find: 'declines.has(askerHash({ principal, provider, client }), ', replace: 'declines.has(asker, ', tests: ['test/browser/accounts.test.ts'] },
     { name: 'the id of a link can be guessed', find: 'id: randomToken(), generation', replace: 'id: asker, generation' },
     { name: 'the id of a link is stored in the clear', find: "return hashFields('elicitation', id)", replace: 'return id' },
     { name: 'users and providers share their links', find: 'hashFields(hashConnection(principal, provider), ...client', replace: 'hashFields(...client' },

@@ -118,6 +118,7 @@ export const oauth = [
     { name: 'the UserInfo of somebody else is taken', find: 'accessToken, subject)', replace: 'accessToken, client.skipSubjectCheck)', tests: CLAIMS }
   ),
   ...mutationsOf('lib/oauth/configuration.ts', SCRIPTED,
+    { name: 'endpoints count in one spelling alone', find: 'new URL(endpoint).href === url', replace: 'endpoint === url', tests: ['test/oauth/spelling.test.ts'] },
     { name: 'a server that does not announce S256 is taken', find: 'registration.assumesS256 !== true && !listsS256(configuration)', replace: 'registration.assumesS256 === null' },
     { name: 'nobody can say that a server supports S256 all the same', find: 'registration.assumesS256 !== true && ', replace: '', tests: IDENTITY },
     { name: 'an endpoint may be anywhere', find: "typeof url === 'string' && URL.canParse(url) && isSecure(new URL(url), loopbackHttp)", replace: 'url !== undefined' },

@@ -35,6 +35,7 @@ export const revocation = [
     { name: 'what is removed and cannot be read is not counted', find: 'for (const { atProvider } of [...unread, ', replace: 'for (const { atProvider } of [', tests: REMOVING }
   ),
   ...mutationsOf('lib/connections/revocations.ts', REVOCATIONS,
+    { name: 'what cannot be read counts as not connected', find: "      if (found.kind === 'unreadable') throw found.error      // nobody can tell\n", replace: '' },
     { name: 'tokens are sent to another issuer', find: 'configured?.issuer === issuer && configured.clientId', replace: 'configured?.clientId' },
     { name: 'tokens are sent with credentials of another registration', find: ' && configured.clientId === clientId ?', replace: ' ?' },
     { name: 'what is still connected is ended', find: "if (await isConnected(pending)) return { kind: 'spared' }", replace: '' },
